@@ -1,0 +1,9 @@
+//! The pure core of wimg. It plans where every row of a checkpoint lies in a
+//! weight image, packs and unpacks tiles, checks them, and describes the
+//! result. Data in, data out: it knows no files, threads, clocks or GPU.
+
+pub mod format;
+pub mod tensor;
+
+pub use format::{Block, Format};
+pub use tensor::{Meta, TensorEntry, TensorTable};

@@ -1,0 +1,3 @@
+//! The native packer.
+
+pub use wimg_core as core;

@@ -1,0 +1,3 @@
+//! The `wimg` command.
+
+fn main() {}
