@@ -32,8 +32,8 @@ mod tests {
             for len in 0..=4096 {
                 assert_eq!(crc32c(&bytes[align..align + len]), !register, "{align} {len}");
                 let next = u32::from(bytes[align + len - usize::from(len == 4096)]);
-                register = (0..8)
-                    .fold(register ^ next, |crc, _| (crc >> 1) ^ (0x82F6_3B78 * (crc & 1)));
+                register =
+                    (0..8).fold(register ^ next, |crc, _| (crc >> 1) ^ (0x82F6_3B78 * (crc & 1)));
             }
         }
         assert_eq!(naive(&bytes), crc32c(&bytes));

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::escape::Escaped;
 use crate::format::Format;
 
 /// Why a checkpoint has no image under a layout and a selection.
@@ -33,7 +34,7 @@ pub enum ImageError {
     /// A layout string that is not one.
     #[error(
         "layout `{}`: {why}; expected a string like `4x72/512+check+stripe8+octets+slot16`",
-        .text.escape_debug()
+        Escaped::new(.text)
     )]
     LayoutText {
         /// The string.
@@ -42,10 +43,10 @@ pub enum ImageError {
         why: String,
     },
     /// A selection's name that is not one.
-    #[error("selection `{}` is unknown; expected machine, streamed, all or table", .0.escape_debug())]
+    #[error("selection `{}` is unknown; expected machine, streamed, all or table", Escaped::new(.0))]
     SelectionText(String),
     /// A tensor of no dims or more than four, or of a dim that is zero.
-    #[error("tensor `{}`: dims {dims:?}: {why}", .tensor.escape_debug())]
+    #[error("tensor `{}`: dims {dims:?}: {why}", Escaped::new(.tensor))]
     Dims {
         /// The tensor's name.
         tensor: String,
@@ -55,7 +56,7 @@ pub enum ImageError {
         why: &'static str,
     },
     /// A size past u64.
-    #[error("tensor `{}`: its {what} are more than 2^64 - 1", .tensor.escape_debug())]
+    #[error("tensor `{}`: its {what} are more than 2^64 - 1", Escaped::new(.tensor))]
     Overflow {
         /// The tensor's name.
         tensor: String,
@@ -65,7 +66,7 @@ pub enum ImageError {
     /// A format that ggml has removed or that is not known.
     #[error(
         "tensor `{}`: format {format} is {}, so the size of its blocks is not known",
-        .tensor.escape_debug(),
+        Escaped::new(.tensor),
         if .format.is_removed() { "removed from ggml" } else { "unknown" }
     )]
     FormatUnknown {
@@ -77,7 +78,7 @@ pub enum ImageError {
     /// Rows that are not whole blocks.
     #[error(
         "tensor `{}`: a row of {row} elements is not whole {format} blocks of {block}",
-        .tensor.escape_debug()
+        Escaped::new(.tensor)
     )]
     RowRagged {
         /// The tensor's name.
@@ -90,7 +91,7 @@ pub enum ImageError {
         block: u64,
     },
     /// A kernel without exactly two dims, or whose blocks hold several elements.
-    #[error("tensor `{}`: {format} {dims:?} is not a kernel: {why}", .tensor.escape_debug())]
+    #[error("tensor `{}`: {format} {dims:?} is not a kernel: {why}", Escaped::new(.tensor))]
     NotAKernel {
         /// The tensor's name.
         tensor: String,
@@ -104,7 +105,7 @@ pub enum ImageError {
     /// A kernel of which not even one element fits a tile.
     #[error(
         "tensor `{}`: an element of {elem_bytes} bytes and the tile's {check_bytes} check bytes do not fit a tile of {tile_bytes} bytes",
-        .tensor.escape_debug()
+        Escaped::new(.tensor)
     )]
     KernelElement {
         /// The tensor's name.
@@ -119,7 +120,7 @@ pub enum ImageError {
     /// A Q8_0 row that is not whole octets.
     #[error(
         "tensor `{}`: a row of {blocks} Q8_0 blocks is not whole octets of 8",
-        .tensor.escape_debug()
+        Escaped::new(.tensor)
     )]
     OctetsRagged {
         /// The tensor's name.
@@ -130,7 +131,7 @@ pub enum ImageError {
     /// A tile past the limit that bounds everyone's memory.
     #[error(
         "tensor `{}`: a tile of {tile_rows} rows takes {bytes} bytes, the limit is {limit}",
-        .tensor.escape_debug()
+        Escaped::new(.tensor)
     )]
     TileTooLarge {
         /// The tensor's name.
@@ -145,7 +146,7 @@ pub enum ImageError {
     /// A kernel that is put together from more of the checkpoint than memory allows.
     #[error(
         "tensor `{}`: a kernel of {bytes} bytes is transposed whole, the limit is {limit}",
-        .tensor.escape_debug()
+        Escaped::new(.tensor)
     )]
     KernelTooLarge {
         /// The tensor's name.
@@ -168,7 +169,7 @@ pub enum ImageError {
     /// No step is known for the architecture.
     #[error(
         "no step is known for architecture `{}`; known: {known}; selection `table` needs none",
-        .architecture.escape_debug()
+        Escaped::new(.architecture)
     )]
     StepUnknown {
         /// `general.architecture`, or `(none)`.
@@ -177,7 +178,7 @@ pub enum ImageError {
         known: &'static str,
     },
     /// Metadata that the step needs and cannot use.
-    #[error("metadata `{}`: {why}", .key.escape_debug())]
+    #[error("metadata `{}`: {why}", Escaped::new(.key))]
     StepMetadata {
         /// The full key.
         key: String,
