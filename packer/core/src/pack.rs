@@ -115,7 +115,7 @@ pub fn pack_tile(
     source: &[u8],
     tile: &mut [u8],
 ) -> Result<u32, PackError> {
-    let packed = || {
+    let mut packed = || {
         let kernel = Kernel::of(image, task)?;
         let from = source.get(usize::try_from(task.source).ok()?..)?;
         let from = from.get(..kernel.source_bytes())?;
@@ -136,7 +136,7 @@ pub fn unpack_tile(
     tile: &[u8],
     source: &mut [u8],
 ) -> Result<(), PackError> {
-    let unpacked = || {
+    let mut unpacked = || {
         let kernel = Kernel::of(image, task)?;
         let to = source.get_mut(usize::try_from(task.source).ok()?..)?;
         let to = to.get_mut(..kernel.source_bytes())?;

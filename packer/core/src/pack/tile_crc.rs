@@ -1,9 +1,9 @@
 //! A tile's CRC-32C and its check word.
 
 use crate::crc32c::crc32c;
-use crate::layout::CHECK_BYTES;
 
-const CHECK: usize = CHECK_BYTES as usize;
+/// [`CHECK_BYTES`](crate::layout::CHECK_BYTES) as a host size.
+const CHECK: usize = size_of::<u32>();
 
 /// The CRC-32C of a packed tile, written into its last four bytes,
 /// little-endian, when the layout has check words: then of all bytes before
