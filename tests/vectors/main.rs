@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use wimg_tests::oracle::crc32c::crc32c;
 use wimg_tests::oracle::gguf::{self, Gguf};
 use wimg_tests::oracle::step::{Selection, select};
-use wimg_tests::oracle::{OracleImage, Tensor, image};
+use wimg_tests::oracle::{Layout, OracleImage, Tensor, image};
 use wimg_tests::vectors::{Vector, path, vectors};
 
 fn checkpoint(vector: &Vector) -> Gguf {
@@ -162,4 +162,59 @@ fn crc32c_of_the_published_examples() {
     assert_eq!(crc32c(&[0xff; 32]), 0x62a8_ab43);
     assert_eq!(crc32c(&rising), 0x46dd_794e);
     assert_eq!(crc32c(&falling), 0x113f_db5c);
+}
+
+/// A streamed vector of F32 whose every element fills a slot of 1 MiB.
+fn slots(elements: usize) -> Tensor {
+    Tensor {
+        name: "slots".to_owned(),
+        index: 0,
+        format: 0,
+        dims: vec![elements as u64],
+        bytes: vec![1; elements * 4],
+        kernel: false,
+        streamed: true,
+        in_pass: true,
+    }
+}
+
+#[test]
+fn a_tile_of_64_mib_packs_and_a_larger_one_is_refused() {
+    let layout = Layout { stripe: Some(1), slot: 1 << 20, ..Layout::default() };
+    assert_eq!(image(&[slots(64)], &layout).unwrap().row.largest_tile_lines, 1 << 20);
+    let larger = image(&[slots(65)], &layout).unwrap_err();
+    assert_eq!(larger, "slots: a tile of 68157440 bytes");
+    let checked = image(&[slots(64)], &Layout { check: true, ..layout }).unwrap_err();
+    assert_eq!(checked, "slots: a tile of 67108928 bytes");
+}
+
+#[test]
+fn a_tap_is_cut_by_the_least_divisor_that_leaves_room_for_the_check_word() {
+    // A tile of 2 lines of 8 bytes: 4 floats, or 3 with a check word.
+    let kernel = |channels: usize| Tensor {
+        dims: vec![2, channels as u64],
+        bytes: (0_u8..).take(channels * 8).collect(),
+        kernel: true,
+        streamed: false,
+        ..slots(1)
+    };
+    let bare = Layout { channels: 1, line_bytes: 8, tile_lines: 2, ..Layout::default() };
+    let checked = Layout { check: true, ..bare.clone() };
+    let pieces = |channels: usize, layout: &Layout| {
+        image(&[kernel(channels)], layout).unwrap().placements[0].pieces
+    };
+    assert_eq!((pieces(4, &bare), pieces(4, &checked)), (1, 2));
+    assert_eq!((pieces(3, &bare), pieces(3, &checked)), (1, 1));
+    assert_eq!((pieces(12, &bare), pieces(12, &checked)), (3, 4));
+    assert_eq!((pieces(7, &bare), pieces(7, &checked)), (7, 7));
+    let narrow = Layout { line_bytes: 4, tile_lines: 1, ..checked.clone() };
+    assert_eq!(
+        image(&[kernel(4)], &narrow).unwrap_err(),
+        "slots: not even one element fits a tile"
+    );
+
+    // Channels 0 to 3 have taps (0, 4), (8, 12), (16, 20) and (24, 28): two pieces a tap.
+    let packed = image(&[kernel(4)], &checked).unwrap();
+    let rows: Vec<[u8; 2]> = packed.channels[0].chunks(16).map(|tile| [tile[0], tile[4]]).collect();
+    assert_eq!(rows, [[0, 8], [16, 24], [4, 12], [20, 28]]);
 }
