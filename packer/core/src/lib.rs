@@ -3,7 +3,9 @@
 //! result. Data in, data out: it knows no files, threads, clocks or GPU.
 
 pub mod format;
+pub mod headers;
 pub mod tensor;
 
 pub use format::{Block, Format};
+pub use headers::{HEADERS, HeaderFile};
 pub use tensor::{Meta, TensorEntry, TensorTable};
