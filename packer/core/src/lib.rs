@@ -3,6 +3,8 @@
 //! result. Data in, data out: it knows no files, threads, clocks or GPU.
 
 pub mod format;
+#[path = "gguf/write.rs"]
+pub mod gguf_write;
 pub mod headers;
 pub mod tensor;
 
