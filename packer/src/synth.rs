@@ -29,7 +29,7 @@ mod widths;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use wimg_core::gguf_write::Value;
+use wimg_core::gguf::{Array, Value};
 use wimg_core::{Format, HeaderFile, Meta, TensorEntry, TensorTable};
 
 pub use file::{SynthDone, SynthError, SynthFile};
@@ -151,7 +151,7 @@ impl Synth {
             ("attention.value_length", integer(w.head)),
             ("attention.layer_norm_rms_epsilon", Value::F32(RMS_EPSILON)),
             ("rope.dimension_count", Value::U32(ROPE_DIMENSIONS)),
-            ("rope.dimension_sections", Value::I32s(ROPE_SECTIONS.to_vec())),
+            ("rope.dimension_sections", Value::Array(Array::i32s(&ROPE_SECTIONS))),
             ("rope.freq_base", Value::F32(ROPE_FREQ_BASE)),
             ("ssm.state_size", integer(w.state)),
             ("ssm.group_count", integer(w.groups)),

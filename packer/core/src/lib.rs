@@ -2,12 +2,17 @@
 //! weight image, packs and unpacks tiles, checks them, and describes the
 //! result. Data in, data out: it knows no files, threads, clocks or GPU.
 
+mod bytes;
+pub mod checkpoint;
+pub mod escape;
 pub mod format;
-#[path = "gguf/write.rs"]
-pub mod gguf_write;
+pub mod gguf;
 pub mod headers;
 pub mod tensor;
 
+pub use checkpoint::{Checkpoint, CheckpointError, Gap, ShardName, SourceTensor};
+pub use escape::Escaped;
 pub use format::{Block, Format};
+pub use gguf::{GgufError, Header, Read, TensorInfo};
 pub use headers::{HEADERS, HeaderFile};
 pub use tensor::{Meta, TensorEntry, TensorTable};

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use thiserror::Error;
-use wimg_core::gguf_write::{self, Value, WriteError, Written};
-use wimg_core::{Format, TensorEntry};
+use wimg_core::gguf::Value;
+use wimg_core::gguf::write::{self, WriteError, Written};
+use wimg_core::{Escaped, Format, TensorEntry};
 
 use super::{SCALE_MAX, blocks};
 
@@ -59,13 +60,10 @@ pub enum SynthError {
     #[error(transparent)]
     Header(#[from] WriteError),
     /// A file is there already.
-    #[error("`{}` exists and is left as it is", .0.display().to_string().escape_debug())]
+    #[error("`{}` exists and is left as it is", shown(.0))]
     Exists(PathBuf),
     /// Not enough space.
-    #[error(
-        "`{}` needs {needed} bytes, but its file system has {free} free",
-        path.display().to_string().escape_debug()
-    )]
+    #[error("`{}` needs {needed} bytes, but its file system has {free} free", shown(path))]
     Space {
         /// The file.
         path: PathBuf,
@@ -75,13 +73,17 @@ pub enum SynthError {
         free: u64,
     },
     /// The operating system refused.
-    #[error("`{}` cannot be written: {source}", path.display().to_string().escape_debug())]
+    #[error("`{}` cannot be written: {source}", shown(path))]
     Io {
         /// The file.
         path: PathBuf,
         /// Its reason.
         source: io::Error,
     },
+}
+
+fn shown(path: &Path) -> String {
+    Escaped::new(path.as_os_str().as_encoded_bytes()).to_string()
 }
 
 /// A run of a tensor's blocks, made and written at once.
@@ -103,7 +105,7 @@ impl SynthFile {
     /// A table without a header, an `out` that exists (unless `force`), too
     /// little free space, or what the operating system refuses.
     pub fn write(&self, out: &Path, force: bool) -> Result<SynthDone, SynthError> {
-        let written = gguf_write::header(&self.metadata, &self.tensors)?;
+        let written = write::header(&self.metadata, &self.tensors)?;
         publish(out, force, written.file_bytes, |file| {
             file.set_len(written.file_bytes)?;
             file.write_all_at(&written.bytes, 0)?;
@@ -122,7 +124,7 @@ impl SynthFile {
     /// # Errors
     /// See [`SynthFile::write`].
     pub fn write_sparse(&self, out: &Path, force: bool) -> Result<SynthDone, SynthError> {
-        let written = gguf_write::header(&self.metadata, &self.tensors)?;
+        let written = write::header(&self.metadata, &self.tensors)?;
         publish(out, force, written.bytes.len() as u64, |file| {
             file.write_all_at(&written.bytes, 0)?;
             file.set_len(written.file_bytes)

@@ -5,7 +5,7 @@
 //! token that is its beginning and the byte that is its end, and the vocabulary
 //! is one that a tokenizer can use.
 
-use wimg_core::gguf_write::Value;
+use wimg_core::gguf::{Array, Value};
 
 /// The last token.
 const END_OF_TEXT: &str = "<|endoftext|>";
@@ -20,8 +20,8 @@ pub(crate) fn metadata(size: u64) -> Vec<(String, Value)> {
         .map(|id| spelling(&bytes_of(id)).into_bytes())
         .chain([END_OF_TEXT.as_bytes().to_vec()])
         .collect();
-    let types = (0..last).map(|_| NORMAL).chain([CONTROL]).collect();
-    let merges = (256..last)
+    let types: Vec<i32> = (0..last).map(|_| NORMAL).chain([CONTROL]).collect();
+    let merges: Vec<Vec<u8>> = (256..last)
         .filter_map(|id| {
             let bytes = bytes_of(id);
             let (end, beginning) = bytes.split_last()?;
@@ -32,9 +32,9 @@ pub(crate) fn metadata(size: u64) -> Vec<(String, Value)> {
     [
         ("model", Value::String(b"gpt2".to_vec())),
         ("pre", Value::String(b"qwen35".to_vec())),
-        ("tokens", Value::Strings(tokens)),
-        ("token_type", Value::I32s(types)),
-        ("merges", Value::Strings(merges)),
+        ("tokens", Value::Array(Array::strings(&tokens))),
+        ("token_type", Value::Array(Array::i32s(&types))),
+        ("merges", Value::Array(Array::strings(&merges))),
         ("eos_token_id", end.clone()),
         ("padding_token_id", end),
         ("add_bos_token", Value::Bool(false)),
@@ -80,10 +80,18 @@ mod tests {
     use super::*;
 
     fn strings(metadata: &[(String, Value)], key: &str) -> Vec<String> {
-        let Some((_, Value::Strings(values))) = metadata.iter().find(|(k, _)| k == key) else {
+        let Some((_, Value::Array(array))) = metadata.iter().find(|(k, _)| k == key) else {
             panic!("{key}")
         };
-        values.iter().map(|v| String::from_utf8(v.clone()).unwrap()).collect()
+        let mut rest = array.bytes.as_slice();
+        let mut all = Vec::new();
+        while let Some((len, after)) = rest.split_first_chunk() {
+            let (text, after) = after.split_at(usize::try_from(u64::from_le_bytes(*len)).unwrap());
+            all.push(String::from_utf8(text.to_vec()).unwrap());
+            rest = after;
+        }
+        assert_eq!(all.len() as u64, array.len);
+        all
     }
 
     #[test]

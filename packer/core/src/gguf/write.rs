@@ -5,45 +5,15 @@
 
 use thiserror::Error;
 
+use crate::escape::Escaped;
 use crate::format::Format;
+use crate::gguf::{ALIGNMENT_LIMIT, Array, DEFAULT_ALIGNMENT, Value, ValueType};
 use crate::tensor::TensorEntry;
 
 /// The version that is written.
 const VERSION: u32 = 3;
 /// The key of the alignment, in bytes, of every tensor's data.
-const ALIGNMENT_KEY: &str = "general.alignment";
-/// The alignment of a file that has no such key.
-const ALIGNMENT_DEFAULT: u32 = 32;
-
-// The ids of GGUF's value types.
-const U16: u32 = 2;
-const U32: u32 = 4;
-const I32: u32 = 5;
-const F32: u32 = 6;
-const BOOL: u32 = 7;
-const STRING: u32 = 8;
-const ARRAY: u32 = 9;
-
-/// A metadata value, of the types that a writer here needs.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// An unsigned 16-bit integer.
-    U16(u16),
-    /// An unsigned 32-bit integer.
-    U32(u32),
-    /// A signed 32-bit integer.
-    I32(i32),
-    /// A 32-bit float.
-    F32(f32),
-    /// A boolean.
-    Bool(bool),
-    /// A string: any bytes.
-    String(Vec<u8>),
-    /// An array of signed 32-bit integers.
-    I32s(Vec<i32>),
-    /// An array of strings.
-    Strings(Vec<Vec<u8>>),
-}
+const ALIGNMENT_KEY: &[u8] = b"general.alignment";
 
 /// A header, and where the data that belongs to it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,10 +34,12 @@ pub struct Written {
 #[non_exhaustive]
 pub enum WriteError {
     /// `general.alignment` that no reader takes.
-    #[error("`general.alignment` is {0}, but must be a u32 and a power of two up to 2^20")]
+    #[error(
+        "`general.alignment` is `{0}`, but must be a u32 and a power of two up to {ALIGNMENT_LIMIT}"
+    )]
     Alignment(String),
     /// A format whose block is not known.
-    #[error("tensor `{}` has format `{format}`, whose block is not known", name.escape_debug())]
+    #[error("tensor `{}` has format `{format}`, whose block is not known", Escaped::new(name))]
     Format {
         /// The tensor.
         name: String,
@@ -75,7 +47,10 @@ pub enum WriteError {
         format: Format,
     },
     /// A row that ends inside a block.
-    #[error("tensor `{}` has rows of {elements} elements, but `{format}` has blocks of {block}", name.escape_debug())]
+    #[error(
+        "tensor `{}` has rows of {elements} elements, but `{format}` has blocks of {block}",
+        Escaped::new(name)
+    )]
     Ragged {
         /// The tensor.
         name: String,
@@ -87,7 +62,7 @@ pub enum WriteError {
         block: u64,
     },
     /// A table too long for 64-bit offsets.
-    #[error("tensor `{}` ends past 2^64 bytes", .0.escape_debug())]
+    #[error("tensor `{}` ends past 2^64 bytes", Escaped::new(.0))]
     Overflow(String),
 }
 
@@ -100,8 +75,8 @@ pub enum WriteError {
 /// # Errors
 /// An alignment that is not a power of two, a format without a block, a ragged
 /// row, or a file past 2^64 bytes.
-pub fn header(
-    metadata: &[(String, Value)],
+pub fn header<K: AsRef<[u8]>>(
+    metadata: &[(K, Value)],
     tensors: &[TensorEntry],
 ) -> Result<Written, WriteError> {
     let alignment = alignment(metadata)?;
@@ -111,7 +86,7 @@ pub fn header(
     put_len(&mut bytes, tensors.len());
     put_len(&mut bytes, metadata.len());
     for (key, value) in metadata {
-        put_string(&mut bytes, key.as_bytes());
+        put_string(&mut bytes, key.as_ref());
         put_value(&mut bytes, value);
     }
     let mut starts = Vec::with_capacity(tensors.len());
@@ -131,9 +106,9 @@ pub fn header(
         starts.push(at);
         lengths.push(length);
         let end = at.checked_add(length).ok_or_else(overflow)?;
-        at = end.checked_next_multiple_of(alignment.into()).ok_or_else(overflow)?;
+        at = end.checked_next_multiple_of(alignment).ok_or_else(overflow)?;
     }
-    bytes.resize(bytes.len().next_multiple_of(alignment as usize), 0);
+    bytes.resize(padded(bytes.len(), alignment), 0);
     let data_start = bytes.len() as u64;
     let file_bytes = data_start.checked_add(at).ok_or_else(|| {
         WriteError::Overflow(tensors.last().map(|tensor| tensor.name.clone()).unwrap_or_default())
@@ -145,11 +120,35 @@ pub fn header(
     Ok(Written { bytes, starts, lengths, file_bytes })
 }
 
-fn alignment(metadata: &[(String, Value)]) -> Result<u32, WriteError> {
-    match metadata.iter().find(|(key, _)| key == ALIGNMENT_KEY).map(|(_, value)| value) {
-        None => Ok(ALIGNMENT_DEFAULT),
-        Some(Value::U32(value)) if value.is_power_of_two() && *value <= 1 << 20 => Ok(*value),
-        Some(other) => Err(WriteError::Alignment(format!("{other:?}"))),
+fn alignment<K: AsRef<[u8]>>(metadata: &[(K, Value)]) -> Result<u64, WriteError> {
+    match metadata.iter().find(|(key, _)| key.as_ref() == ALIGNMENT_KEY).map(|(_, value)| value) {
+        None => Ok(DEFAULT_ALIGNMENT),
+        Some(Value::U32(value))
+            if value.is_power_of_two() && u64::from(*value) <= ALIGNMENT_LIMIT =>
+        {
+            Ok((*value).into())
+        }
+        Some(other) => {
+            let name = other.value_type().name();
+            Err(WriteError::Alignment(
+                other.integer().map_or(name.to_owned(), |value| value.to_string()),
+            ))
+        }
+    }
+}
+
+impl Array {
+    /// An array of these signed 32-bit integers.
+    pub fn i32s(values: &[i32]) -> Array {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        Array { elem: ValueType::I32, len: values.len() as u64, bytes }
+    }
+
+    /// An array of these strings.
+    pub fn strings<T: AsRef<[u8]>>(values: &[T]) -> Array {
+        let mut bytes = Vec::new();
+        values.iter().for_each(|value| put_string(&mut bytes, value.as_ref()));
+        Array { elem: ValueType::String, len: values.len() as u64, bytes }
     }
 }
 
@@ -186,50 +185,37 @@ fn put_string(bytes: &mut Vec<u8>, text: &[u8]) {
 
 /// A value after its type's id.
 fn put_value(bytes: &mut Vec<u8>, value: &Value) {
-    let id = |bytes: &mut Vec<u8>, id: u32| bytes.extend_from_slice(&id.to_le_bytes());
+    bytes.extend_from_slice(&value.value_type().id().to_le_bytes());
     match value {
-        Value::U16(v) => {
-            id(bytes, U16);
-            bytes.extend_from_slice(&v.to_le_bytes());
-        }
-        Value::U32(v) => {
-            id(bytes, U32);
-            bytes.extend_from_slice(&v.to_le_bytes());
-        }
-        Value::I32(v) => {
-            id(bytes, I32);
-            bytes.extend_from_slice(&v.to_le_bytes());
-        }
-        Value::F32(v) => {
-            id(bytes, F32);
-            bytes.extend_from_slice(&v.to_le_bytes());
-        }
-        Value::Bool(v) => {
-            id(bytes, BOOL);
-            bytes.push(u8::from(*v));
-        }
-        Value::String(v) => {
-            id(bytes, STRING);
-            put_string(bytes, v);
-        }
-        Value::I32s(values) => {
-            id(bytes, ARRAY);
-            id(bytes, I32);
-            put_len(bytes, values.len());
-            values.iter().for_each(|v| bytes.extend_from_slice(&v.to_le_bytes()));
-        }
-        Value::Strings(values) => {
-            id(bytes, ARRAY);
-            id(bytes, STRING);
-            put_len(bytes, values.len());
-            values.iter().for_each(|v| put_string(bytes, v));
+        Value::U8(v) => bytes.extend_from_slice(&v.to_le_bytes()),
+        Value::I8(v) => bytes.extend_from_slice(&v.to_le_bytes()),
+        Value::U16(v) => bytes.extend_from_slice(&v.to_le_bytes()),
+        Value::I16(v) => bytes.extend_from_slice(&v.to_le_bytes()),
+        Value::U32(v) => bytes.extend_from_slice(&v.to_le_bytes()),
+        Value::I32(v) => bytes.extend_from_slice(&v.to_le_bytes()),
+        Value::U64(v) => bytes.extend_from_slice(&v.to_le_bytes()),
+        Value::I64(v) => bytes.extend_from_slice(&v.to_le_bytes()),
+        Value::F32(v) => bytes.extend_from_slice(&v.to_le_bytes()),
+        Value::F64(v) => bytes.extend_from_slice(&v.to_le_bytes()),
+        Value::Bool(v) => bytes.push(u8::from(*v)),
+        Value::String(v) => put_string(bytes, v),
+        Value::Array(array) => {
+            bytes.extend_from_slice(&array.elem.id().to_le_bytes());
+            bytes.extend_from_slice(&array.len.to_le_bytes());
+            bytes.extend_from_slice(&array.bytes);
         }
     }
+}
+
+/// A length rounded up to the alignment, at most [`ALIGNMENT_LIMIT`].
+fn padded(len: usize, alignment: u64) -> usize {
+    usize::try_from(alignment).map_or(len, |alignment| len.next_multiple_of(alignment))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gguf::{Read, read};
 
     fn tensor(name: &str, format: Format, dims: &[u64]) -> TensorEntry {
         TensorEntry {
@@ -271,14 +257,14 @@ mod tests {
 
     #[test]
     fn no_tensors_and_no_metadata_are_a_header() {
-        let written = header(&[], &[]).unwrap();
+        let written = header::<&str>(&[], &[]).unwrap();
         assert_eq!(written.bytes.len(), 32);
         assert_eq!(written.file_bytes, 32);
     }
 
     #[test]
     fn what_has_no_bytes_is_refused_by_name() {
-        let refuse = |tensor| header(&[], &[tensor]).unwrap_err().to_string();
+        let refuse = |tensor| header::<&str>(&[], &[tensor]).unwrap_err().to_string();
         assert_eq!(
             refuse(tensor("a\n", Format::from_id(148), &[1])),
             "tensor `a\\n` has format `type 148`, whose block is not known"
@@ -295,7 +281,48 @@ mod tests {
         let metadata = [("general.alignment".to_owned(), Value::U32(48))];
         assert_eq!(
             header(&metadata, &[]).unwrap_err().to_string(),
-            "`general.alignment` is U32(48), but must be a u32 and a power of two up to 2^20"
+            "`general.alignment` is `48`, but must be a u32 and a power of two up to 1048576"
         );
+    }
+
+    #[test]
+    fn the_reader_reads_what_is_written() {
+        let values = [
+            Value::U8(1),
+            Value::I8(-2),
+            Value::U16(3),
+            Value::I16(-4),
+            Value::U32(5),
+            Value::I32(-6),
+            Value::U64(7),
+            Value::I64(-8),
+            Value::F32(9.5),
+            Value::F64(-10.5),
+            Value::Bool(true),
+            Value::String(b"\xff".to_vec()),
+            Value::Array(Array::i32s(&[1, -2])),
+            Value::Array(Array::strings(&["", "ab"])),
+        ];
+        let metadata: Vec<(Vec<u8>, Value)> = values
+            .iter()
+            .enumerate()
+            .map(|(i, value)| (format!("key.{i}").into_bytes(), value.clone()))
+            .collect();
+        let tensors = [tensor("x", Format::Q8_0, &[64, 2, 1]), tensor("y", q4_k(), &[256])];
+        let written = header(&metadata, &tensors).unwrap();
+        let Read::Header(read) = read(&written.bytes, written.file_bytes).unwrap() else {
+            panic!("more")
+        };
+        assert_eq!(read.metadata, metadata);
+        assert_eq!(read.data_start, written.bytes.len() as u64);
+        assert_eq!(read.trailing, 0);
+        assert_eq!(read.tensors.len(), tensors.len());
+        for (i, (info, tensor)) in read.tensors.iter().zip(&tensors).enumerate() {
+            assert_eq!(
+                (&info.name, info.format, &info.dims),
+                (&tensor.name, tensor.format, &tensor.dims)
+            );
+            assert_eq!(info.offset, written.starts[i]);
+        }
     }
 }
