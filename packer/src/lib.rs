@@ -1,3 +1,5 @@
 //! The native packer.
 
+pub mod source;
+
 pub use wimg_core as core;
