@@ -1,3 +1,6 @@
 //! What the tests share.
 
+pub mod cases;
+pub mod oracle;
+pub mod vectors;
 pub mod wasm;
