@@ -1,3 +1,5 @@
 //! The native packer.
 
+pub mod synth;
+
 pub use wimg_core as core;
