@@ -5,7 +5,7 @@ use crate::step::{Step, root, say, target_dir};
 /// The commands, in order: a narrow but true checkpoint, an image at each beat
 /// of the card, both verified, and the ledger of the real checkpoints.
 const COMMANDS: &[&str] = &[
-    "synth qwen3.8-27b-ggml-org-q4_k_m --scale 16 --out target/demo/narrow.gguf",
+    "synth qwen3.8-27b-ggml-org-q4_k_m --scale 20 --out target/demo/narrow.gguf",
     "pack target/demo/narrow.gguf --beat 64 --out target/demo/beat64",
     "pack target/demo/narrow.gguf --layout 4x72/512+check --out target/demo/beat72",
     "verify target/demo/beat64",
