@@ -3,3 +3,4 @@
 pub mod cases;
 pub mod oracle;
 pub mod vectors;
+pub mod wasm;
