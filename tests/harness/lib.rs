@@ -1,1 +1,5 @@
 //! What the tests share.
+
+pub mod cases;
+pub mod oracle;
+pub mod vectors;

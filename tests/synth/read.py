@@ -29,8 +29,11 @@ def main():
     print(json.dumps({key: field.contents() for key, field in reader.fields.items()}))
     for tensor in reader.tensors:
         values = elements(tensor)
+        finite, largest = None, None
         if values is not None:
             assert values.size == tensor.n_elements, tensor.name
+            finite = bool(numpy.isfinite(values).all())
+            largest = float(numpy.abs(values.astype("f8")).max()) if finite else None
         print(
             json.dumps(
                 {
@@ -39,8 +42,8 @@ def main():
                     "dims": [int(dim) for dim in tensor.shape],
                     "offset": int(tensor.data_offset),
                     "bytes": int(tensor.n_bytes),
-                    "finite": None if values is None else bool(numpy.isfinite(values).all()),
-                    "largest": None if values is None else float(numpy.abs(values.astype("f8")).max()),
+                    "finite": finite,
+                    "largest": largest,
                 }
             )
         )

@@ -163,6 +163,19 @@ fn the_metadata_says_what_the_shapes_are() {
 }
 
 #[test]
+fn the_file_type_is_that_of_most_of_the_bytes() {
+    // llama.cpp's ids of Q8_0, Q4_K_M, Q6_K, Q5_K_M and Q4_0, in HEADERS' order.
+    let types: Vec<Option<i128>> = HEADERS
+        .iter()
+        .map(|header| {
+            let metadata = Synth::new(header, 20, 0).unwrap().file().metadata;
+            metadata.iter().find(|(key, _)| key == "general.file_type")?.1.integer()
+        })
+        .collect();
+    assert_eq!(types, [7, 15, 7, 18, 17, 15, 15, 2].map(Some));
+}
+
+#[test]
 fn a_scale_out_of_bounds_is_refused() {
     for scale in [0, SCALE_MAX + 1] {
         let error = Synth::new(&HEADERS[0], scale, 0).unwrap_err().to_string();
