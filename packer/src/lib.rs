@@ -1,5 +1,6 @@
 //! The native packer.
 
 pub mod source;
+pub mod synth;
 
 pub use wimg_core as core;

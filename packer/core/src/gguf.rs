@@ -12,6 +12,7 @@ pub mod error;
 pub mod lookalike;
 mod tensors;
 pub mod value;
+pub mod write;
 
 use std::collections::BTreeSet;
 

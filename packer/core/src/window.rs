@@ -1,0 +1,213 @@
+//! A plan cut into windows: runs of whole tiles whose source and channel
+//! bytes fit a limit, so that packing and checking need bounded memory.
+
+use std::ops::Range;
+
+use crate::plan::Plan;
+use crate::tile::{Tile, tensor_bytes};
+
+/// How much a window may hold. A window holds at least one tile, whatever the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowLimit {
+    /// Bytes of the checkpoint, and of the channels, each.
+    pub bytes: u64,
+    /// Tiles: each costs a descriptor.
+    pub tiles: u64,
+}
+
+impl Default for WindowLimit {
+    fn default() -> Self {
+        WindowLimit { bytes: 8 << 20, tiles: 1 << 16 }
+    }
+}
+
+/// A run of a tensor's bytes in the checkpoint, and where it lies among a
+/// window's source bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceRange {
+    /// The tensor's place in the image.
+    pub tensor: usize,
+    /// The shard.
+    pub shard: u32,
+    /// The byte in the shard's file.
+    pub offset: u64,
+    /// The byte in the tensor.
+    pub tensor_offset: u64,
+    /// Bytes.
+    pub len: u64,
+    /// The byte among the window's source bytes.
+    pub at: u64,
+}
+
+/// A run of lines on one channel, and where it lies among a window's channel bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelRun {
+    /// The channel.
+    pub channel: u64,
+    /// The first line.
+    pub line: u64,
+    /// Lines; may be 0.
+    pub lines: u64,
+    /// The byte among the window's channel bytes.
+    pub at: u64,
+}
+
+/// One tile to be packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileTask {
+    /// The tile.
+    pub tile: Tile,
+    /// The byte among the window's source bytes where the tile's first row
+    /// starts; of a kernel, where the whole kernel starts.
+    pub source: u64,
+    /// The byte among the window's channel bytes where the tile starts.
+    pub dest: u64,
+    /// Bytes of the tile's lines.
+    pub len: u64,
+}
+
+/// A run of whole tiles, what they are made from and where they go.
+///
+/// The source bytes are the `sources` end to end, the channel bytes the `runs`
+/// end to end. A kernel's source is the whole kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The tiles' numbers through the image.
+    pub tiles: Range<u64>,
+    /// What to read.
+    pub sources: Vec<SourceRange>,
+    /// What to write: one run a channel, in channel order.
+    pub runs: Vec<ChannelRun>,
+    /// The tiles, in order.
+    pub tasks: Vec<TileTask>,
+    /// Bytes of `sources`.
+    pub source_bytes: u64,
+    /// Bytes of `runs`.
+    pub channel_bytes: u64,
+}
+
+/// The windows of a plan, in order.
+#[derive(Clone, Debug)]
+pub struct Windows<'a> {
+    plan: &'a Plan,
+    limit: WindowLimit,
+    next: u64,
+    /// By channel: the line that the next window starts on.
+    lines: Vec<u64>,
+}
+
+impl<'a> Windows<'a> {
+    pub(crate) fn new(plan: &'a Plan, limit: WindowLimit) -> Self {
+        let lines = vec![0; plan.image().channel_lines().len()];
+        Windows { plan, limit, next: 0, lines }
+    }
+}
+
+impl Iterator for Windows<'_> {
+    type Item = Window;
+
+    fn next(&mut self) -> Option<Window> {
+        let image = self.plan.image();
+        let mut growing = Growing::new(self.plan);
+        for tile in image.tiles_of(self.next..image.tile_count()) {
+            if !growing.add(tile, self.limit) {
+                break;
+            }
+        }
+        let window = growing.finish(&mut self.lines)?;
+        self.next = window.tiles.end;
+        Some(window)
+    }
+}
+
+/// A window as tiles are added.
+struct Growing<'a> {
+    plan: &'a Plan,
+    sources: Vec<SourceRange>,
+    tasks: Vec<TileTask>,
+    source_bytes: u64,
+    channel_bytes: u64,
+}
+
+impl<'a> Growing<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        Growing { plan, sources: Vec::new(), tasks: Vec::new(), source_bytes: 0, channel_bytes: 0 }
+    }
+
+    /// Adds a tile if the window may still grow by it.
+    fn add(&mut self, tile: Tile, limit: WindowLimit) -> bool {
+        let image = self.plan.image();
+        let (Some(tensor), Some(placement), Some(source)) = (
+            image.tensors().get(tile.tensor),
+            image.placements().get(tile.tensor),
+            self.plan.sources().get(tile.tensor),
+        ) else {
+            return false;
+        };
+        let open = self.sources.last().filter(|range| range.tensor == tile.tensor).copied();
+        let (tensor_offset, len) = if tensor.kernel {
+            (0, if open.is_some() { 0 } else { tensor_bytes(tensor).unwrap_or(source.len) })
+        } else {
+            (tile.first_row * placement.cut.row_bytes, tile.rows() * placement.cut.row_bytes)
+        };
+        let tile_bytes = tile.lines * image.layout().line_bytes;
+        let past = self.source_bytes + len > limit.bytes
+            || self.channel_bytes + tile_bytes > limit.bytes
+            || self.tasks.len() as u64 >= limit.tiles;
+        if past && !self.tasks.is_empty() {
+            return false;
+        }
+        let at = match open {
+            Some(range) if tensor.kernel => range.at,
+            _ => self.source_bytes,
+        };
+        // `dest` is set when the runs are known.
+        self.tasks.push(TileTask { tile, source: at, dest: 0, len: tile_bytes });
+        match self.sources.last_mut().filter(|_| open.is_some()) {
+            Some(range) => range.len += len,
+            None => self.sources.push(SourceRange {
+                tensor: tile.tensor,
+                shard: source.shard,
+                offset: source.offset + tensor_offset,
+                tensor_offset,
+                len,
+                at,
+            }),
+        }
+        self.source_bytes += len;
+        self.channel_bytes += tile_bytes;
+        true
+    }
+
+    /// The window, and on every channel the line after it.
+    fn finish(mut self, lines: &mut [u64]) -> Option<Window> {
+        let first = self.tasks.first()?.tile.index;
+        let end = self.tasks.last()?.tile.index + 1;
+        let line_bytes = self.plan.image().layout().line_bytes;
+        let mut runs: Vec<ChannelRun> = (0..)
+            .zip(lines.iter())
+            .map(|(channel, &line)| ChannelRun { channel, line, lines: 0, at: 0 })
+            .collect();
+        for task in &self.tasks {
+            runs.get_mut(usize::try_from(task.tile.channel).ok()?)?.lines += task.tile.lines;
+        }
+        let mut at = 0;
+        for (run, line) in runs.iter_mut().zip(lines) {
+            run.at = at;
+            at += run.lines * line_bytes;
+            *line += run.lines;
+        }
+        for task in &mut self.tasks {
+            let run = runs.get(usize::try_from(task.tile.channel).ok()?)?;
+            task.dest = run.at + (task.tile.line - run.line) * line_bytes;
+        }
+        Some(Window {
+            tiles: first..end,
+            sources: self.sources,
+            runs,
+            tasks: self.tasks,
+            source_bytes: self.source_bytes,
+            channel_bytes: self.channel_bytes,
+        })
+    }
+}
