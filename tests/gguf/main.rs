@@ -9,3 +9,4 @@ mod prefix;
 mod rules;
 mod sets;
 mod source;
+mod vectors;
