@@ -1,5 +1,6 @@
 //! The native packer.
 
+pub mod cli;
 pub mod source;
 pub mod synth;
 
