@@ -1,6 +1,7 @@
 //! What the tests share.
 
 pub mod cases;
+pub mod gguf;
 pub mod oracle;
 pub mod vectors;
 pub mod wasm;
