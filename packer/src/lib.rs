@@ -1,6 +1,7 @@
 //! The native packer: checkpoints and image directories on disk, and the
 //! pipeline between them. What an image is, is [`core`]'s.
 
+pub mod cli;
 pub mod error;
 pub mod pack;
 pub mod pipeline;
