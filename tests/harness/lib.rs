@@ -2,4 +2,5 @@
 
 pub mod cases;
 pub mod oracle;
+pub mod twin;
 pub mod vectors;
