@@ -104,6 +104,10 @@ pub enum Error {
     Stopped(&'static str),
 }
 
+fn is_missing(cause: &io::Error) -> bool {
+    cause.kind() == io::ErrorKind::NotFound
+}
+
 /// A path, safe to show.
 pub(crate) fn shown(path: &Path) -> String {
     Escaped::new(path.as_os_str().as_encoded_bytes()).to_string()
@@ -120,6 +124,9 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Damaged { .. } | Error::OtherSource { .. } => 1,
+            // A path that names nothing is the caller's mistake, not the disk's.
+            Error::Source(SourceError::Open { cause, .. }) if is_missing(cause) => 3,
+            Error::Io { cause, .. } if is_missing(cause) => 3,
             Error::Source(error) if error.is_io() => 4,
             Error::Synth(SynthError::Io { .. } | SynthError::Space { .. }) => 4,
             Error::Io { .. } | Error::Space { .. } | Error::Unverified(_) | Error::Stopped(_) => 4,

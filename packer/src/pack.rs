@@ -114,9 +114,8 @@ pub fn pack(checkpoint: &Path, options: &PackOptions, tell: Tell<'_>) -> Result<
     staging.write_file(IMAGE_JSON, text.as_bytes())?;
     let seconds = started.elapsed().as_secs_f64();
     let cost = cost(&source, &plan, None)?;
-    let written_bytes = cost.write_bytes
-        + contents.rest.as_ref().map_or(0, |rest| rest.length)
-        + text.len() as u64;
+    let written_bytes =
+        cost.write_bytes + contents.rest.as_ref().map_or(0, |rest| rest.length) + text.len() as u64;
     staging.write_file(RUN_JSON, run_json(&source, seconds, &cost).as_bytes())?;
     let verified = if options.verify { Some(verify_staged(&staging, &plan, tell)?) } else { None };
     staging.publish()?;
@@ -133,6 +132,9 @@ pub fn pack(checkpoint: &Path, options: &PackOptions, tell: Tell<'_>) -> Result<
 /// Everything that can be known to fail before a byte is read.
 fn check(source: &Source, plan: &Plan, options: &PackOptions) -> Result<(), Error> {
     check_target(&options.out, options.force)?;
+    let parent = parent_of(&options.out);
+    let found = std::fs::metadata(&parent);
+    found.map_err(|cause| Error::io(&parent, "looking for the image's folder", cause))?;
     plan.check_packable()?;
     let image = plan.image();
     let limit = image.layout().channel_lines;
@@ -143,8 +145,8 @@ fn check(source: &Source, plan: &Plan, options: &PackOptions) -> Result<(), Erro
     let cost = cost(source, plan, Some(&options.out))?;
     match cost.free_bytes {
         Some(free) if free < cost.write_bytes => {
-            let (path, needed) = (parent_of(&options.out), cost.write_bytes);
-            Err(Error::Space { path, needed, free })
+            let needed = cost.write_bytes;
+            Err(Error::Space { path: parent, needed, free })
         }
         _ => Ok(()),
     }
@@ -162,7 +164,9 @@ fn verify_staged(staging: &Staging, plan: &Plan, tell: Tell<'_>) -> Result<Verif
     let report = verify(staging.dir(), &options, tell)?;
     match report.damage.first() {
         None => Ok(report),
-        Some(first) => Err(Error::Unverified(format!("{} damages, the first: {first}", report.damages))),
+        Some(first) => {
+            Err(Error::Unverified(format!("{} damages, the first: {first}", report.damages)))
+        }
     }
 }
 

@@ -135,9 +135,9 @@ pub fn read_sources(source: &Source, window: &Window, bytes: &mut [u8]) -> Resul
     let mut ranges = window.sources.iter().peekable();
     while let Some(range) = ranges.next() {
         let mut len = range.len;
-        while let Some(more) = ranges.next_if(|next| {
-            next.shard == range.shard && next.offset == range.offset + len
-        }) {
+        while let Some(more) =
+            ranges.next_if(|next| next.shard == range.shard && next.offset == range.offset + len)
+        {
             len += more.len;
         }
         let len = usize::try_from(len).unwrap_or(usize::MAX);
@@ -260,7 +260,8 @@ impl Output {
     /// Waits until the disk has all of it; the channels' digests and `tiles.crc`.
     fn finish(self) -> Result<(Vec<Digest>, ManifestFile), Error> {
         let failed = |path: &PathBuf, cause| Error::io(path, "syncing it", cause);
-        let crcs = self.crcs.into_inner().map_err(|error| failed(&self.crcs_path, error.into_error()))?;
+        let crcs =
+            self.crcs.into_inner().map_err(|error| failed(&self.crcs_path, error.into_error()))?;
         crcs.sync_all().map_err(|cause| failed(&self.crcs_path, cause))?;
         let digests = self.channels.par_iter().map(|channel| {
             channel.file.sync_all().map_err(|cause| failed(&channel.path, cause))?;

@@ -17,7 +17,7 @@ const CHUNK: u64 = 1 << 20;
 
 /// Writes `rest.bin` if the checkpoint has anything for it: of every gap the
 /// bytes from its first to its last that is not zero.
-pub fn write(source: &Source, staging: &Staging) -> Result<Option<ManifestRest>, Error> {
+pub(crate) fn write(source: &Source, staging: &Staging) -> Result<Option<ManifestRest>, Error> {
     let mut rest: Option<Rest> = None;
     for gap in source.checkpoint.gaps() {
         let mut offset = gap.offset;
@@ -34,7 +34,8 @@ pub fn write(source: &Source, staging: &Staging) -> Result<Option<ManifestRest>,
                 };
                 let from = if range.is_some() { 0 } else { first };
                 let start = offset + from as u64;
-                let range = range.get_or_insert(RestRange { shard: gap.shard, offset: start, length: 0 });
+                let range =
+                    range.get_or_insert(RestRange { shard: gap.shard, offset: start, length: 0 });
                 // The zeros between this run and the last one.
                 rest.zeros(start - (range.offset + range.length))?;
                 rest.write(bytes.get(from..=last).unwrap_or_default())?;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FlockOperation, RenameFlags};
 use wimg_core::gguf::{self, Read};
 use wimg_core::manifest::FORMAT_VERSION;
-use wimg_core::{Checkpoint, ImageLayout, Manifest, ManifestError, Plan, Selection};
+use wimg_core::{Checkpoint, Digest, ImageLayout, Manifest, ManifestError, Plan, Selection};
 
 use crate::error::Error;
 
@@ -70,7 +70,10 @@ impl Staging {
         check_target(target, force)?;
         let parent = parent_of(target);
         let Some(name) = target.file_name() else {
-            return Err(Error::Occupied { path: target.to_owned(), what: "no folder's name".into() });
+            return Err(Error::Occupied {
+                path: target.to_owned(),
+                what: "no folder's name".into(),
+            });
         };
         let mut prefix = OsString::from(".");
         prefix.push(name);
@@ -126,7 +129,8 @@ impl Staging {
     pub fn publish(mut self) -> Result<(), Error> {
         sync_dir(&self.dir)?;
         let rename = |flags| rustix::fs::renameat_with(CWD, &self.dir, CWD, &self.target, flags);
-        let renaming = |cause: rustix::io::Errno| Error::io(&self.target, "putting the image in place", cause);
+        let renaming =
+            |cause: rustix::io::Errno| Error::io(&self.target, "putting the image in place", cause);
         let replaced = match rename(RenameFlags::NOREPLACE) {
             Ok(()) => false,
             // Looked at again: it may have come to be since the start. `create`
@@ -245,7 +249,8 @@ fn sync_dir(dir: &Path) -> Result<(), Error> {
 
 /// Bytes free for us on the file system of a folder.
 pub fn free_bytes(dir: &Path) -> Result<u64, Error> {
-    let stat = rustix::fs::statvfs(dir).map_err(|cause| Error::io(dir, "asking its space", cause))?;
+    let stat =
+        rustix::fs::statvfs(dir).map_err(|cause| Error::io(dir, "asking its space", cause))?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
@@ -308,14 +313,20 @@ impl StoredImage {
         let layout: ImageLayout = manifest.layout.parse().map_err(|e| damaged(format!("{e}")))?;
         let selection: Selection =
             manifest.selection.parse().map_err(|e| damaged(format!("{e}")))?;
-        let (checkpoint, headers) = read_headers(dir, &manifest)?;
+        let (checkpoint, headers) = read_headers(dir, &manifest, Manifest::is_whole(&text))?;
         let plan = Plan::new(&checkpoint, selection, &layout)
             .map_err(|e| damaged(format!("its headers have no such image: {e}")))?;
         Ok(StoredImage { dir: dir.to_owned(), manifest, text, checkpoint, headers, plan })
     }
 }
 
-fn read_headers(dir: &Path, manifest: &Manifest) -> Result<(Checkpoint, Vec<Vec<u8>>), Error> {
+/// The headers of an image; held against their digests only if `image.json`,
+/// which has those, can be believed.
+fn read_headers(
+    dir: &Path,
+    manifest: &Manifest,
+    believed: bool,
+) -> Result<(Checkpoint, Vec<Vec<u8>>), Error> {
     let mut shards = Vec::new();
     let mut headers = Vec::new();
     for (number, shard) in manifest.checkpoint.shards.iter().enumerate() {
@@ -331,6 +342,11 @@ fn read_headers(dir: &Path, manifest: &Manifest) -> Result<(Checkpoint, Vec<Vec<
         if bytes.len() as u64 != shard.header_length {
             let (have, want) = (bytes.len(), shard.header_length);
             return Err(damaged(format!("it has {have} bytes, image.json has {want}")));
+        }
+        let digest = Digest::of(&bytes);
+        if believed && digest != shard.header_blake3 {
+            let want = shard.header_blake3;
+            return Err(damaged(format!("its BLAKE3 is {digest}, image.json has {want}")));
         }
         match gguf::read(&bytes, shard.length) {
             Ok(Read::Header(header)) => shards.push(header),

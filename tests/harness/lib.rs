@@ -3,5 +3,6 @@
 pub mod cases;
 pub mod gguf;
 pub mod oracle;
+pub mod twin;
 pub mod vectors;
 pub mod wasm;

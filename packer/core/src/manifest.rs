@@ -259,7 +259,7 @@ impl Manifest {
 
     /// The file's text.
     pub fn render(&self) -> String {
-        self.body() + &format!("\"digest\":{}}}\n", json(&self.digest))
+        self.body() + &digest_line(&self.digest)
     }
 
     /// The image's id: the digest of the file.
@@ -291,6 +291,16 @@ impl Manifest {
         text
     }
 
+    /// Whether the file's last line is the digest of all lines before it.
+    pub fn is_whole(text: &[u8]) -> bool {
+        let Some(body) =
+            text.len().checked_sub(DIGEST_LINE).and_then(|at| text.split_at_checked(at))
+        else {
+            return false;
+        };
+        body.1 == digest_line(&Digest::of(body.0)).as_bytes()
+    }
+
     /// Reads a file's text. A later format is refused by its number, whatever
     /// else it holds.
     pub fn read(text: &[u8]) -> Result<Manifest, ManifestError> {
@@ -304,6 +314,13 @@ impl Manifest {
         }
         Ok(serde_json::from_slice(text)?)
     }
+}
+
+/// Bytes of the last line.
+const DIGEST_LINE: usize = r#""digest":"""#.len() + 64 + "}\n".len();
+
+fn digest_line(digest: &Digest) -> String {
+    format!("\"digest\":\"{digest}\"}}\n")
 }
 
 /// Strings, integers and finite numbers: these always serialise.
