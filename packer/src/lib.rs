@@ -9,6 +9,8 @@ pub mod progress;
 mod rest;
 pub mod source;
 pub mod store;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 pub mod synth;
 pub mod verify;
 
