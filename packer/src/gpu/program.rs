@@ -18,7 +18,7 @@ pub(super) struct Program {
 #[derive(Debug)]
 pub(super) struct Programs {
     /// `plain`, `stripe` and `transpose`, which run in this order.
-    pub(super) packers: [Program; 3],
+    packers: [Program; 3],
     /// `tile_crc`, by lanes that share a tile.
     crcs: Vec<(u32, Program)>,
 }
@@ -53,6 +53,11 @@ impl Programs {
                 crcs: lanes.into_iter().map(crc).collect(),
             }
         })
+    }
+
+    /// `plain`, `stripe` or `transpose`: number 0, 1 or 2.
+    pub(super) fn packer(&self, kernel: usize) -> Option<&Program> {
+        self.packers.get(kernel)
     }
 
     /// `tile_crc` for `lanes` lanes a tile.
