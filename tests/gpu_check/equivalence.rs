@@ -18,7 +18,8 @@ use crate::made::{Made, tensor};
 pub(crate) fn run(adapter: Option<&str>) {
     let started = Instant::now();
     for (seed, (way, options)) in (0x0C4E..).zip(ways()) {
-        let options = GpuOptions { adapter: adapter.map(str::to_owned), always_self_test: true, ..options };
+        let options =
+            GpuOptions { adapter: adapter.map(str::to_owned), always_self_test: true, ..options };
         let (images, windows) = random(seed, &options);
         let formats = formats(&options);
         println!("equal: {way}: {images} random images in {windows} windows, {formats} of formats");

@@ -35,7 +35,7 @@ pub(crate) fn run(adapter: Option<String>) {
     println!(
         "kernel GB/s (share of the device's copy): packing, tile_crc; up, down; kernels of transfer"
     );
-    let lanes: &[Option<u32>] = &[None, Some(8), Some(16), Some(32), Some(64)];
+    let lanes: &[Option<u32>] = &[None, Some(1), Some(2), Some(4), Some(8), Some(16), Some(32)];
     for workload in workloads(bytes) {
         for &crc_lanes in if workload.name.starts_with("plain") { lanes } else { &lanes[..1] } {
             let mut packer = open_quietly(&GpuOptions { crc_lanes, ..options.clone() });

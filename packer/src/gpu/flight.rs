@@ -305,7 +305,7 @@ fn encode(
     let program = programs.and_then(|programs| programs.crc(job.lanes));
     if let Some(program) = program.filter(|_| job.crc_groups() > 0) {
         let bound = [
-            down.bind(regions.channel),
+            down.bind(regions.vectors),
             up.bind(regions.crc),
             down.bind(regions.crcs),
             up.bind(regions.weights),

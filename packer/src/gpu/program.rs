@@ -4,7 +4,7 @@ use wimg_shaders::{plain, stripe, tile_crc, transpose};
 
 use super::GpuError;
 use super::device::Device;
-use super::tile_crc::{FEW_LANES, MANY_LANES};
+use super::tile_crc::{FEW_LANES, MANY_LANES, ONE_LANE};
 
 /// A kernel, compiled.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Programs {
     pub(super) fn new(device: &Device, lanes: Option<u32>) -> Result<Programs, GpuError> {
         let lanes = match lanes {
             Some(lanes) => vec![lanes],
-            None if device.info().software => vec![FEW_LANES],
+            None if device.info().software => vec![ONE_LANE, FEW_LANES],
             None => vec![FEW_LANES, MANY_LANES],
         };
         if let Some(lanes) =
