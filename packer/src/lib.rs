@@ -2,6 +2,7 @@
 //! pipeline between them. What an image is, is [`core`]'s.
 
 pub mod cli;
+pub mod diff;
 pub mod error;
 pub mod pack;
 pub mod pipeline;
@@ -10,6 +11,8 @@ mod rest;
 pub mod source;
 pub mod store;
 pub mod synth;
+pub mod target;
+pub mod unpack;
 pub mod verify;
 
 pub use error::Error;
