@@ -5,6 +5,7 @@
 
 mod args;
 mod completions;
+mod devices;
 mod diff;
 mod exit;
 mod failure;
@@ -63,6 +64,7 @@ fn command(command: &Command, console: &mut Console<'_>) -> Result<(), Failure> 
         Command::Ledger(args) => ledger::run(args, console),
         Command::Locate(args) => locate::run(args, console),
         Command::Synth(args) => synth::run(args, console),
+        Command::Devices(args) => devices::run(args, console),
         Command::Completions(args) => completions::run(args, console),
     }
 }

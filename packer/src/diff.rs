@@ -120,9 +120,9 @@ pub struct DiffReport {
 /// believed; I/O.
 pub fn diff(a: &Path, b: &Path, limit: usize) -> Result<DiffReport, Error> {
     let (a_dir, b_dir) = (a, b);
-    let (a, b) = (whole_manifest(a)?, whole_manifest(b)?);
-    let mut report = Report { limit, ..Report::new(a.id(), b.id()) };
-    if a == b {
+    let ((a, a_id), (b, b_id)) = (whole_manifest(a)?, whole_manifest(b)?);
+    let mut report = Report { limit, ..Report::new(a_id, b_id) };
+    if a_id == b_id {
         return Ok(report.done);
     }
     images(&a, &b, &mut report);
@@ -132,16 +132,16 @@ pub fn diff(a: &Path, b: &Path, limit: usize) -> Result<DiffReport, Error> {
     }
     // What is not told apart above: digests that follow from it, or do not.
     if report.done.count == 0 {
-        report.image("image.json", &a.id(), &b.id());
+        report.image("image.json", &a_id, &b_id);
     }
     Ok(report.done)
 }
 
-/// A manifest whose last line is the digest of the others.
-fn whole_manifest(dir: &Path) -> Result<Manifest, Error> {
+/// A manifest whose last line is the digest of the others, and the image's id.
+fn whole_manifest(dir: &Path) -> Result<(Manifest, Digest), Error> {
     let (manifest, text) = read_manifest(dir)?;
     if Manifest::is_whole(&text) {
-        return Ok(manifest);
+        return Ok((manifest, Digest::of(&text)));
     }
     let why = "its last line is not the digest of its other lines".to_owned();
     Err(Error::Damaged { path: dir.join(IMAGE_JSON), why })

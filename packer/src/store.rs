@@ -252,16 +252,27 @@ pub fn parent_of(target: &Path) -> PathBuf {
 }
 
 /// Removes the files of what was replaced and then its folder: never anything
-/// else.
+/// else. Another process that builds for the same target may be clearing the
+/// folder away too.
 fn remove_replaced(kind: TargetKind, dir: &Path) -> Result<(), Error> {
-    let failed = |cause| Error::io(dir, "removing what was replaced", cause);
-    for entry in fs::read_dir(dir).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        if kind.holds(&entry.file_name()) {
-            fs::remove_file(entry.path()).map_err(failed)?;
+    let gone = |cause: io::Error| match cause.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(Error::io(dir, "removing what was replaced", cause)),
+    };
+    let listed = match fs::read_dir(dir) {
+        Ok(listed) => listed,
+        Err(cause) => return gone(cause),
+    };
+    for entry in listed {
+        match entry {
+            Ok(entry) if kind.holds(&entry.file_name()) => {
+                fs::remove_file(entry.path()).or_else(gone)?;
+            }
+            Ok(_) => {}
+            Err(cause) => return gone(cause),
         }
     }
-    fs::remove_dir(dir).map_err(failed)
+    fs::remove_dir(dir).or_else(gone)
 }
 
 /// Removes siblings that dead processes were building.

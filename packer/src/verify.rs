@@ -250,7 +250,7 @@ fn rest_ranges_damage(image: &StoredImage, ranges: &[RestRange], length: u64) ->
         })
     };
     let ordered = ranges.windows(2).all(|pair| match pair {
-        [a, b] => (a.shard, a.offset + a.length) <= (b.shard, b.offset),
+        [a, b] => (a.shard, a.offset.saturating_add(a.length)) <= (b.shard, b.offset),
         _ => true,
     });
     let sum = ranges.iter().try_fold(0u64, |sum, range| sum.checked_add(range.length));

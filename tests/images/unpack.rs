@@ -198,7 +198,7 @@ fn refusals_have_their_words() {
     refuse(unpack(&machine, &to(&folder.path().join("x")), &|_| {}).unwrap_err());
     refuse(unpack(&image, &to(&folder.path().join("there")), &|_| {}).unwrap_err());
     refuse(unpack(&image, &force("folder"), &|_| {}).unwrap_err());
-    refuse(unpack(folder.path(), &force("x"), &|_| {}).unwrap_err());
+    refuse(unpack(&folder.path().join("folder"), &force("x"), &|_| {}).unwrap_err());
     refuse(write_tensor(&image, "no\nsuch", &mut Vec::new(), &|_| {}).unwrap_err());
     expect_test::expect_file!["unpack.txt"].assert_eq(&messages);
     assert_eq!(fs::read(folder.path().join("there")).unwrap(), b"mine");
