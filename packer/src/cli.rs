@@ -6,6 +6,7 @@
 mod args;
 mod completions;
 mod devices;
+mod diff;
 mod exit;
 mod failure;
 mod ledger;
@@ -18,6 +19,7 @@ mod record;
 mod row;
 mod subject;
 mod synth;
+mod unpack;
 mod verify;
 
 use std::ffi::OsString;
@@ -56,6 +58,8 @@ fn command(command: &Command, console: &mut Console<'_>) -> Result<(), Failure> 
     match command {
         Command::Pack(args) => pack::run(args, console),
         Command::Verify(args) => verify::run(args, console),
+        Command::Unpack(args) => unpack::run(args, console),
+        Command::Diff(args) => diff::run(args, console),
         Command::Plan(args) => plan::run(args, console),
         Command::Ledger(args) => ledger::run(args, console),
         Command::Locate(args) => locate::run(args, console),

@@ -43,17 +43,44 @@ pub enum Error {
     #[error("`{}` exists and is left as it is (replace it with --force)", shown(.0))]
     Exists(PathBuf),
     /// The target is something that must not be replaced.
-    #[error("`{}` is {what}, so no image is put in its place", shown(.path))]
+    #[error("`{}` is {what}, so {noun} is not put in its place", shown(.path))]
     Occupied {
         /// The target.
         path: PathBuf,
         /// What it is.
         what: String,
+        /// What was to be there.
+        noun: &'static str,
     },
     /// A folder that is no image.
     #[error("`{}` is no image: it has no image.json", shown(.0))]
     NotAnImage(PathBuf),
-    /// An image whose small files cannot be believed.
+    /// An image that does not hold the whole checkpoint.
+    #[error(
+        "`{}` holds the tensors of selection `{selection}` alone and gives no whole checkpoint \
+         back: name one of its tensors, or pack with `all` or `table`",
+        shown(.path)
+    )]
+    NotWhole {
+        /// The image.
+        path: PathBuf,
+        /// Its selection.
+        selection: &'static str,
+    },
+    /// A tensor that the image does not hold.
+    #[error("`{}` has no tensor `{}` among its {tensors}", shown(.path), Escaped::new(.name))]
+    NoTensor {
+        /// The image.
+        path: PathBuf,
+        /// The name that was asked for.
+        name: String,
+        /// The tensors that it has.
+        tensors: usize,
+    },
+    /// Whoever was to take the bytes did not.
+    #[error("writing the result: {0}")]
+    Write(io::Error),
+    /// An image whose files cannot be believed.
     #[error("`{}`: {why}", shown(.path))]
     Damaged {
         /// The file.
@@ -82,8 +109,8 @@ pub enum Error {
         /// The lines it holds.
         limit: u64,
     },
-    /// Too little space for the image.
-    #[error("`{}`: the image takes {needed} bytes, {free} are free", shown(.path))]
+    /// Too little space for the result.
+    #[error("`{}`: {needed} bytes are needed, {free} are free", shown(.path))]
     Space {
         /// The folder.
         path: PathBuf,
@@ -134,7 +161,8 @@ impl Error {
             Error::Io { cause, .. } if is_missing(cause) => 3,
             Error::Source(error) if error.is_io() => 4,
             Error::Synth(SynthError::Io { .. } | SynthError::Space { .. }) => 4,
-            Error::Io { .. } | Error::Space { .. } | Error::Unverified(_) | Error::Stopped(_) => 4,
+            Error::Io { .. } | Error::Space { .. } | Error::Write(_) => 4,
+            Error::Unverified(_) | Error::Stopped(_) => 4,
             _ => 3,
         }
     }

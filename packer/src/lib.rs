@@ -3,6 +3,7 @@
 
 pub mod backend;
 pub mod cli;
+pub mod diff;
 pub mod error;
 #[cfg_attr(not(feature = "gpu"), path = "gpu/absent.rs")]
 pub mod gpu;
@@ -13,6 +14,8 @@ mod rest;
 pub mod source;
 pub mod store;
 pub mod synth;
+pub mod target;
+pub mod unpack;
 pub mod verify;
 
 pub use error::Error;

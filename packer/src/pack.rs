@@ -17,9 +17,9 @@ use crate::progress::Tell;
 use crate::rest;
 use crate::source::Source;
 use crate::store::{
-    self, IMAGE_JSON, RUN_JSON, Staging, channel_name, check_target, free_bytes, header_name,
-    parent_of,
+    self, IMAGE_JSON, RUN_JSON, Staging, channel_name, free_bytes, header_name, parent_of,
 };
+use crate::target::TargetKind;
 use crate::verify::{VerifyOptions, VerifyReport, verify};
 
 /// What is packed, and where to.
@@ -140,7 +140,7 @@ pub fn pack(checkpoint: &Path, options: &PackOptions, tell: Tell<'_>) -> Result<
 
 /// Everything that can be known to fail before a byte is read.
 fn check(source: &Source, plan: &Plan, options: &PackOptions) -> Result<(), Error> {
-    check_target(&options.out, options.force)?;
+    TargetKind::Image.check(&options.out, options.force)?;
     let parent = parent_of(&options.out);
     let found = std::fs::metadata(&parent);
     found.map_err(|cause| Error::io(&parent, "looking for the image's folder", cause))?;

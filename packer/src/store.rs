@@ -9,11 +9,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FlockOperation, RenameFlags};
+use rustix::io::Errno;
 use wimg_core::gguf::{self, Read};
 use wimg_core::manifest::FORMAT_VERSION;
 use wimg_core::{Checkpoint, Digest, ImageLayout, Manifest, ManifestError, Plan, Selection};
 
 use crate::error::Error;
+use crate::target::TargetKind;
 
 /// The manifest.
 pub const IMAGE_JSON: &str = "image.json";
@@ -35,7 +37,7 @@ pub fn header_name(shard: usize) -> String {
 }
 
 /// Whether an image directory may hold a file of this name.
-fn is_image_file(name: &OsStr) -> bool {
+pub(crate) fn is_image_file(name: &OsStr) -> bool {
     let numbered = |name: &str, start: &str, end: &str| {
         name.strip_prefix(start)
             .and_then(|name| name.strip_suffix(end))
@@ -48,32 +50,40 @@ fn is_image_file(name: &OsStr) -> bool {
     })
 }
 
-/// An image directory while it is built: a sibling of its place, whose name
-/// says by whom, locked while its process lives, removed when dropped.
+/// A result while it is built: a folder beside its place, whose name says by
+/// whom, locked while its process lives, removed when dropped. It is put in its
+/// place whole, or of a single file that file.
 #[derive(Debug)]
 pub struct Staging {
+    kind: TargetKind,
+    force: bool,
     target: PathBuf,
     parent: PathBuf,
     dir: PathBuf,
-    /// Open and locked for as long as the directory is being built.
+    /// Open and locked for as long as the folder is being built.
     _lock: File,
     published: bool,
 }
 
 impl Staging {
-    /// Starts a directory that will be `target`, after clearing what dead
-    /// processes left behind for the same target.
+    /// Starts an image directory that will be `target`, after clearing what
+    /// dead processes left behind for the same target.
     ///
     /// # Errors
     /// A target that exists (without `force`), or that is no image; I/O.
     pub fn create(target: &Path, force: bool) -> Result<Staging, Error> {
-        check_target(target, force)?;
+        Staging::of_kind(TargetKind::Image, target, force)
+    }
+
+    /// Starts a result of any kind.
+    ///
+    /// # Errors
+    /// A target that exists (without `force`), or that is of another kind; I/O.
+    pub fn of_kind(kind: TargetKind, target: &Path, force: bool) -> Result<Staging, Error> {
+        kind.check(target, force)?;
         let parent = parent_of(target);
         let Some(name) = target.file_name() else {
-            return Err(Error::Occupied {
-                path: target.to_owned(),
-                what: "no folder's name".into(),
-            });
+            return Err(kind.occupied(target, "no name".into()));
         };
         let mut prefix = OsString::from(".");
         prefix.push(name);
@@ -92,13 +102,18 @@ impl Staging {
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(cause) => return Err(Error::io(&dir, "creating it", cause)),
             }
-            if let Some(lock) = lock(&dir)? {
+            let locked = lock(&dir).inspect_err(|_| {
+                // The next one to this target clears what cannot be removed now.
+                let _ = fs::remove_dir(&dir);
+            })?;
+            if let Some(lock) = locked {
                 let target = target.to_owned();
-                return Ok(Staging { target, parent, dir, _lock: lock, published: false });
+                let published = false;
+                return Ok(Staging { kind, force, target, parent, dir, _lock: lock, published });
             }
         }
         let cause = io::Error::from(io::ErrorKind::AlreadyExists);
-        Err(Error::io(&parent, "creating a folder to build the image in", cause))
+        Err(Error::io(&parent, "creating a folder to build in", cause))
     }
 
     /// Where the files are built.
@@ -107,7 +122,10 @@ impl Staging {
     }
 
     /// A new file, open for writing and reading back.
-    pub fn create_file(&self, name: &str) -> Result<(PathBuf, File), Error> {
+    pub fn create_file<N>(&self, name: &N) -> Result<(PathBuf, File), Error>
+    where
+        N: AsRef<Path> + ?Sized,
+    {
         let path = self.dir.join(name);
         let file = File::options().read(true).write(true).create_new(true).open(&path);
         match file {
@@ -124,31 +142,95 @@ impl Staging {
             .map_err(|cause| Error::io(&path, "writing it", cause))
     }
 
-    /// Puts the directory in its place, whole or not at all. What it replaces
-    /// is removed only after. Its files must be on the disk already.
+    /// Puts the result in its place, whole or not at all. What it replaces is
+    /// removed only after. Its files must be on the disk already.
+    ///
+    /// # Errors
+    /// A target that has come to be meanwhile and must not be replaced; I/O.
+    /// When only the removal of what was replaced fails, the new one is in
+    /// place.
     pub fn publish(mut self) -> Result<(), Error> {
         sync_dir(&self.dir)?;
-        let rename = |flags| rustix::fs::renameat_with(CWD, &self.dir, CWD, &self.target, flags);
-        let renaming =
-            |cause: rustix::io::Errno| Error::io(&self.target, "putting the image in place", cause);
-        let replaced = match rename(RenameFlags::NOREPLACE) {
-            Ok(()) => false,
-            // Looked at again: it may have come to be since the start. `create`
-            // refused what must not be replaced.
-            Err(rustix::io::Errno::EXIST) => {
-                check_target(&self.target, true)?;
-                rename(RenameFlags::EXCHANGE).map_err(renaming)?;
-                true
-            }
-            Err(cause) => return Err(renaming(cause)),
+        let replaced = match self.kind {
+            TargetKind::File => self.publish_file()?,
+            TargetKind::Image | TargetKind::Shards => self.publish_dir()?,
         };
         self.published = true;
         sync_dir(&self.parent)?;
-        if replaced {
-            remove_image(&self.dir)?;
+        match (self.kind, replaced) {
+            (TargetKind::File, _) => {
+                let removed = fs::remove_dir(&self.dir);
+                removed.map_err(|cause| Error::io(&self.dir, "removing it", cause))
+            }
+            (kind, Some(old)) => remove_replaced(kind, &old),
+            (_, None) => Ok(()),
         }
-        Ok(())
     }
+
+    /// Puts the folder in its place; where that which it replaces is now.
+    fn publish_dir(&self) -> Result<Option<PathBuf>, Error> {
+        let (from, to) = (self.dir.as_path(), self.target.as_path());
+        let placing = |cause: Errno| Error::io(to, "putting it in place", cause);
+        let rename = |flags| rustix::fs::renameat_with(CWD, from, CWD, to, flags);
+        match rename(RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(None),
+            // A plain rename puts a folder in the place of nothing or of an
+            // empty folder, never of anything else.
+            Err(cause) if is_unsupported(cause) => match rustix::fs::rename(from, to) {
+                Ok(()) => return Ok(None),
+                Err(Errno::EXIST | Errno::NOTEMPTY) => {}
+                Err(cause) => return Err(placing(cause)),
+            },
+            Err(Errno::EXIST) => {}
+            Err(cause) => return Err(placing(cause)),
+        }
+        // Looked at again: it may have come to be since the start, and the
+        // start refused what must not be replaced.
+        self.kind.check(to, self.force)?;
+        match rename(RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(Some(self.dir.clone())),
+            Err(cause) if is_unsupported(cause) => self.replace_by_turns().map(Some),
+            Err(cause) => Err(placing(cause)),
+        }
+    }
+
+    /// Where the file system cannot exchange two names at once: the old one
+    /// aside, under a name that nobody clears away, then the new one.
+    fn replace_by_turns(&self) -> Result<PathBuf, Error> {
+        let placing = |cause: Errno| Error::io(&self.target, "putting it in place", cause);
+        let mut name = OsString::from(".");
+        name.push(self.target.file_name().unwrap_or_default());
+        name.push(format!(".replaced-{}-{}-{}", host(), std::process::id(), boot()));
+        let aside = self.parent.join(name);
+        rustix::fs::rename(&self.target, &aside).map_err(placing)?;
+        if let Err(cause) = rustix::fs::rename(&self.dir, &self.target) {
+            // Back again; if that fails too, it is whole under the other name.
+            let _ = rustix::fs::rename(&aside, &self.target);
+            return Err(placing(cause));
+        }
+        Ok(aside)
+    }
+
+    /// Puts the folder's one file in its place.
+    fn publish_file(&self) -> Result<Option<PathBuf>, Error> {
+        let to = self.target.as_path();
+        let from = self.dir.join(to.file_name().unwrap_or_default());
+        let placing = |cause: Errno| Error::io(to, "putting it in place", cause);
+        match rustix::fs::renameat_with(CWD, &from, CWD, to, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(None),
+            Err(Errno::EXIST) => {}
+            Err(cause) if is_unsupported(cause) => {}
+            Err(cause) => return Err(placing(cause)),
+        }
+        self.kind.check(to, self.force)?;
+        rustix::fs::rename(&from, to).map_err(placing)?;
+        Ok(None)
+    }
+}
+
+/// Whether a file system has no such way to rename.
+fn is_unsupported(cause: Errno) -> bool {
+    [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP].contains(&cause)
 }
 
 impl Drop for Staging {
@@ -169,45 +251,28 @@ pub fn parent_of(target: &Path) -> PathBuf {
     }
 }
 
-/// Refuses a target that exists, or that an image must not replace.
-pub fn check_target(target: &Path, force: bool) -> Result<(), Error> {
-    let occupied = |what: String| Err(Error::Occupied { path: target.to_owned(), what });
-    let meta = match fs::symlink_metadata(target) {
-        Ok(meta) => meta,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(cause) => return Err(Error::io(target, "looking at it", cause)),
+/// Removes the files of what was replaced and then its folder: never anything
+/// else. Another process that builds for the same target may be clearing the
+/// folder away too.
+fn remove_replaced(kind: TargetKind, dir: &Path) -> Result<(), Error> {
+    let gone = |cause: io::Error| match cause.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(Error::io(dir, "removing what was replaced", cause)),
     };
-    if meta.file_type().is_symlink() {
-        return occupied("a symbolic link".into());
-    }
-    if !meta.is_dir() {
-        return occupied("not a folder".into());
-    }
-    let listing = |cause| Error::io(target, "listing it", cause);
-    let mut empty = true;
-    for entry in fs::read_dir(target).map_err(listing)? {
-        let name = entry.map_err(listing)?.file_name();
-        if !is_image_file(&name) {
-            return occupied(format!(
-                "a folder with `{}` in it, which is no part of an image",
-                wimg_core::Escaped::new(name.as_bytes())
-            ));
-        }
-        empty = false;
-    }
-    if empty || force { Ok(()) } else { Err(Error::Exists(target.to_owned())) }
-}
-
-/// Removes an image's files and then its folder: never anything else.
-fn remove_image(dir: &Path) -> Result<(), Error> {
-    let failed = |cause| Error::io(dir, "removing the image that was replaced", cause);
-    for entry in fs::read_dir(dir).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        if is_image_file(&entry.file_name()) {
-            fs::remove_file(entry.path()).map_err(failed)?;
+    let listed = match fs::read_dir(dir) {
+        Ok(listed) => listed,
+        Err(cause) => return gone(cause),
+    };
+    for entry in listed {
+        match entry {
+            Ok(entry) if kind.holds(&entry.file_name()) => {
+                fs::remove_file(entry.path()).or_else(gone)?;
+            }
+            Ok(_) => {}
+            Err(cause) => return gone(cause),
         }
     }
-    fs::remove_dir(dir).map_err(failed)
+    fs::remove_dir(dir).or_else(gone)
 }
 
 /// Removes siblings that dead processes were building.
@@ -233,8 +298,10 @@ fn lock(dir: &Path) -> Result<Option<File>, Error> {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(Error::io(dir, "opening it", cause)),
     };
-    if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        return Ok(None);
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => return Ok(None),
+        Err(cause) => return Err(Error::io(dir, "locking it", cause)),
     }
     let held = file.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
     let named = fs::symlink_metadata(dir).ok().map(|meta| (meta.dev(), meta.ino()));
@@ -292,24 +359,8 @@ impl StoredImage {
     /// be read or do not agree; I/O.
     pub fn open(dir: &Path) -> Result<StoredImage, Error> {
         let path = dir.join(IMAGE_JSON);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound && dir.is_dir() => {
-                return Err(Error::NotAnImage(dir.to_owned()));
-            }
-            Err(cause) => return Err(Error::io(&path, "reading it", cause)),
-        };
-        let manifest = Manifest::read(&text).map_err(|error| {
-            let why = error.to_string();
-            match error {
-                ManifestError::Version { .. } => Error::Later { path: path.clone(), why },
-                _ => Error::Damaged { path: path.clone(), why },
-            }
-        })?;
+        let (manifest, text) = read_manifest(dir)?;
         let damaged = |why: String| Error::Damaged { path: path.clone(), why };
-        if manifest.format != FORMAT_VERSION {
-            return Err(damaged(format!("format version {} never was", manifest.format)));
-        }
         let layout: ImageLayout = manifest.layout.parse().map_err(|e| damaged(format!("{e}")))?;
         let selection: Selection =
             manifest.selection.parse().map_err(|e| damaged(format!("{e}")))?;
@@ -318,6 +369,33 @@ impl StoredImage {
             .map_err(|e| damaged(format!("its headers have no such image: {e}")))?;
         Ok(StoredImage { dir: dir.to_owned(), manifest, text, checkpoint, headers, plan })
     }
+}
+
+/// Reads `image.json`; its text as it stands.
+///
+/// # Errors
+/// A folder without one; a later format; what is no manifest; I/O.
+pub fn read_manifest(dir: &Path) -> Result<(Manifest, Vec<u8>), Error> {
+    let path = dir.join(IMAGE_JSON);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound && dir.is_dir() => {
+            return Err(Error::NotAnImage(dir.to_owned()));
+        }
+        Err(cause) => return Err(Error::io(&path, "reading it", cause)),
+    };
+    let manifest = Manifest::read(&text).map_err(|error| {
+        let why = error.to_string();
+        match error {
+            ManifestError::Version { .. } => Error::Later { path: path.clone(), why },
+            _ => Error::Damaged { path: path.clone(), why },
+        }
+    })?;
+    if manifest.format != FORMAT_VERSION {
+        let why = format!("format version {} never was", manifest.format);
+        return Err(Error::Damaged { path, why });
+    }
+    Ok((manifest, text))
 }
 
 /// The headers of an image; held against their digests only if `image.json`,

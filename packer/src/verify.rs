@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 
 use rayon::prelude::*;
-use wimg_core::manifest::{Contents, ManifestFile, RestRange, manifest_shards};
+use wimg_core::manifest::{Contents, ManifestFile, ManifestRest, RestRange, manifest_shards};
 use wimg_core::pack::{pack_tile, tile_slice, tile_slices_mut, unpack_tile};
 use wimg_core::verify::{check_tile, compare_tile};
-use wimg_core::window::{ChannelRun, TileTask};
+use wimg_core::window::{ChannelRun, TileTask, Windows};
 use wimg_core::{Damage, Digest, Manifest, Verifier, Window, WindowLimit};
 
 use crate::error::Error;
@@ -57,14 +57,19 @@ pub struct VerifyReport {
 
 /// Damages as they are found.
 #[derive(Debug, Default)]
-struct Found {
-    damage: Vec<Damage>,
+pub(crate) struct Found {
+    pub(crate) damage: Vec<Damage>,
     count: u64,
     limit: usize,
 }
 
 impl Found {
-    fn add(&mut self, damage: impl IntoIterator<Item = Damage>) {
+    /// Keeps so many damages, or all for 0.
+    pub(crate) fn up_to(limit: usize) -> Found {
+        Found { limit, ..Found::default() }
+    }
+
+    pub(crate) fn add(&mut self, damage: impl IntoIterator<Item = Damage>) {
         for damage in damage {
             self.count += 1;
             if self.limit == 0 || self.damage.len() < self.limit {
@@ -81,7 +86,7 @@ impl Found {
 /// image's, I/O. Damage is no error: the report tells of it.
 pub fn verify(dir: &Path, options: &VerifyOptions, tell: Tell<'_>) -> Result<VerifyReport, Error> {
     let started = Instant::now();
-    let mut found = Found { limit: options.limit, ..Found::default() };
+    let mut found = Found::up_to(options.limit);
     let image = match StoredImage::open(dir) {
         Ok(image) => image,
         Err(Error::Damaged { path, why }) => {
@@ -156,7 +161,7 @@ fn matching_source(image: &StoredImage, path: &Path) -> Result<Source, Error> {
 
 /// Reads `tiles.crc` and `rest.bin` and holds them against the manifest; gives
 /// the listed CRCs. What is missing is damage.
-fn check_small_files(image: &StoredImage, found: &mut Found) -> Result<Vec<u32>, Error> {
+pub(crate) fn check_small_files(image: &StoredImage, found: &mut Found) -> Result<Vec<u32>, Error> {
     let manifest = &image.manifest;
     let listed = ManifestFile {
         length: image.plan.image().tile_count() * 4,
@@ -165,8 +170,7 @@ fn check_small_files(image: &StoredImage, found: &mut Found) -> Result<Vec<u32>,
     let crcs = small_file(image, TILES_CRC, &listed, found)?;
     match &manifest.rest {
         Some(rest) => {
-            let expected = ManifestFile { length: rest.length, blake3: rest.blake3 };
-            small_file(image, REST_BIN, &expected, found)?;
+            rest_file(image, rest, found)?;
             found.add(rest_ranges_damage(image, &rest.ranges, rest.length));
         }
         None if image.dir.join(REST_BIN).exists() => found.add([Damage::File {
@@ -201,6 +205,35 @@ fn small_file(
     Ok(bytes)
 }
 
+/// `rest.bin` held against its length and digest, a part at a time: it may be
+/// as large as the checkpoint.
+fn rest_file(image: &StoredImage, rest: &ManifestRest, found: &mut Found) -> Result<(), Error> {
+    let path = image.dir.join(REST_BIN);
+    let mut file = match File::open(&path) {
+        Ok(file) => file,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            found.add([missing(REST_BIN)]);
+            return Ok(());
+        }
+        Err(cause) => return Err(Error::io(&path, "opening it", cause)),
+    };
+    let mut hasher = blake3::Hasher::new();
+    let mut chunk = vec![0; 1 << 20];
+    let mut read = 0;
+    loop {
+        let len = file.read(&mut chunk).map_err(|cause| Error::io(&path, "reading it", cause))?;
+        if len == 0 {
+            break;
+        }
+        hasher.update(chunk.get(..len).unwrap_or_default());
+        read += len as u64;
+    }
+    let length = Damage::length(REST_BIN, rest.length, read);
+    let digest = || Damage::digest(REST_BIN, rest.blake3, Digest::finish(&hasher));
+    found.add(length.or_else(digest));
+    Ok(())
+}
+
 fn missing(name: &str) -> Damage {
     Damage::File { name: name.to_owned(), why: "it is missing".to_owned(), offset: None }
 }
@@ -217,7 +250,7 @@ fn rest_ranges_damage(image: &StoredImage, ranges: &[RestRange], length: u64) ->
         })
     };
     let ordered = ranges.windows(2).all(|pair| match pair {
-        [a, b] => (a.shard, a.offset + a.length) <= (b.shard, b.offset),
+        [a, b] => (a.shard, a.offset.saturating_add(a.length)) <= (b.shard, b.offset),
         _ => true,
     });
     let sum = ranges.iter().try_fold(0u64, |sum, range| sum.checked_add(range.length));
@@ -231,7 +264,7 @@ fn rest_ranges_damage(image: &StoredImage, ranges: &[RestRange], length: u64) ->
 
 /// Recomputes `image.json` from the headers and what it says of the contents,
 /// each of which is checked by itself.
-fn check_manifest(image: &StoredImage, found: &mut Found) -> Result<(), Error> {
+pub(crate) fn check_manifest(image: &StoredImage, found: &mut Found) -> Result<(), Error> {
     let manifest = &image.manifest;
     let crcs = manifest.tensors.iter().map(|t| u32::from_str_radix(&t.crc32c, 16).unwrap_or(0));
     let contents = Contents {
@@ -254,7 +287,7 @@ fn check_manifest(image: &StoredImage, found: &mut Found) -> Result<(), Error> {
 }
 
 /// A channel's file, and how many bytes of it there are.
-struct ChannelFile {
+pub(crate) struct ChannelFile {
     path: PathBuf,
     file: Option<File>,
     len: u64,
@@ -262,7 +295,10 @@ struct ChannelFile {
 
 /// Opens the channels and holds their lengths against the plan; names what
 /// else lies in the folder.
-fn open_channels(image: &StoredImage, found: &mut Found) -> Result<Vec<ChannelFile>, Error> {
+pub(crate) fn open_channels(
+    image: &StoredImage,
+    found: &mut Found,
+) -> Result<Vec<ChannelFile>, Error> {
     let layout = image.plan.image().layout();
     let mut files = Vec::new();
     for (channel, lines) in image.plan.image().channel_lines().iter().enumerate() {
@@ -289,17 +325,19 @@ fn open_channels(image: &StoredImage, found: &mut Found) -> Result<Vec<ChannelFi
 
 /// A window and its channel bytes; what was not there is zeros, and the runs
 /// that it was missing from are named.
-struct Job {
-    window: Window,
-    channel_bytes: Vec<u8>,
+pub(crate) struct Job {
+    pub(crate) window: Window,
+    pub(crate) channel_bytes: Vec<u8>,
 }
 
 /// An image whose tiles are read.
-struct Scan<'a> {
-    image: &'a StoredImage,
-    files: Vec<ChannelFile>,
-    listed: Vec<u32>,
-    source: Option<Source>,
+pub(crate) struct Scan<'a> {
+    pub(crate) image: &'a StoredImage,
+    pub(crate) files: Vec<ChannelFile>,
+    /// `tiles.crc`, where it is to be believed.
+    pub(crate) listed: Vec<u32>,
+    /// The checkpoint, to be compared with.
+    pub(crate) source: Option<Source>,
 }
 
 impl Scan<'_> {
@@ -310,13 +348,14 @@ impl Scan<'_> {
         let (next, jobs) = sync_channel::<Job>(2);
         let (recycle, recycled) = sync_channel::<Vec<u8>>(8);
         let mut verifier = Verifier::new(plan);
+        let windows = plan.windows(WindowLimit::default());
         let mut hashers = vec![blake3::Hasher::new(); self.files.len()];
         let total =
             plan.image().channel_lines().iter().sum::<u64>() * plan.image().layout().line_bytes;
         let (mut tiles, mut bytes) = (0, 0);
         std::thread::scope(|scope| {
             let budget = &budget;
-            let reader = scope.spawn(move || self.read_windows(budget, &recycled, &next));
+            let reader = scope.spawn(move || self.read_windows(windows, budget, &recycled, &next));
             let check = || {
                 let mut restored = Vec::new();
                 for job in jobs {
@@ -346,13 +385,15 @@ impl Scan<'_> {
         Ok((tiles, bytes))
     }
 
-    fn read_windows(
+    /// Reads windows' channel bytes, ahead of whoever takes them.
+    pub(crate) fn read_windows(
         &self,
+        windows: Windows<'_>,
         budget: &Budget,
         recycled: &Receiver<Vec<u8>>,
         next: &SyncSender<Job>,
     ) -> Result<(), Error> {
-        for window in self.image.plan.windows(WindowLimit::default()) {
+        for window in windows {
             if !budget.take(weight(&window)) {
                 break;
             }
@@ -409,7 +450,7 @@ impl Scan<'_> {
     }
 
     /// Each tile's damage, in order, and its rows put back (but of kernels).
-    fn check_tiles(
+    pub(crate) fn check_tiles(
         &self,
         window: &Window,
         channel_bytes: &[u8],
@@ -507,7 +548,7 @@ impl Scan<'_> {
 }
 
 /// What a window costs while it is verified: its channel bytes and its rows.
-fn weight(window: &Window) -> u64 {
+pub(crate) fn weight(window: &Window) -> u64 {
     window.channel_bytes + window.source_bytes
 }
 

@@ -10,13 +10,13 @@ use std::fmt;
 use crate::digest::Digest;
 use crate::escape::Escaped;
 use crate::image::Image;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, ManifestTensor};
 use crate::pack::tile_crc::read_tile_crc;
 use crate::pack::{PackError, padding_damage, tile_slice, unpack_tile};
 use crate::plan::Plan;
 use crate::tensor_crc::TensorCrcs;
 use crate::tile::Tile;
-use crate::window::{TileTask, Window};
+use crate::window::{SourceRange, TileTask, Window};
 
 /// Where a damaged tile lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -202,40 +202,51 @@ impl<'a> Verifier<'a> {
     }
 
     /// Takes the next window: its channel bytes, and its source bytes as
-    /// [`unpack_tile`] gave them back from every tile but kernels'.
+    /// [`unpack_tile`] gave them back from every tile but kernels'. Puts the
+    /// kernels' bytes to them, once all their tiles have come by: see
+    /// [`Verifier::is_whole`].
     pub fn absorb(
         &mut self,
         window: &Window,
         channel_bytes: &[u8],
-        restored: &[u8],
+        restored: &mut [u8],
     ) -> Result<(), PackError> {
         for range in &window.sources {
             let kernel = self.plan.image().tensors().get(range.tensor).is_some_and(|t| t.kernel);
-            if kernel {
-                self.absorb_kernel(range.tensor, range.len, window, channel_bytes)?;
-                continue;
-            }
             let start = usize::try_from(range.at).ok();
             let len = usize::try_from(range.len).ok();
-            let bytes = start.zip(len).and_then(|(start, len)| restored.get(start..)?.get(..len));
+            let bytes =
+                start.zip(len).and_then(|(start, len)| restored.get_mut(start..)?.get_mut(..len));
             let bytes = bytes.ok_or(PackError::Tile { tile: window.tiles.start })?;
-            self.crcs.absorb_range(range.tensor, range.tensor_offset, bytes);
+            if kernel {
+                self.absorb_kernel(range.tensor, window, channel_bytes, bytes)?;
+            } else {
+                self.crcs.absorb_range(range.tensor, range.tensor_offset, bytes);
+            }
         }
         Ok(())
+    }
+
+    /// Whether a window's range of source bytes is whole once the window has
+    /// been taken: a kernel's is only with its last tile.
+    pub fn is_whole(&self, window: &Window, range: &SourceRange) -> bool {
+        let image = self.plan.image();
+        let kernel = image.tensors().get(range.tensor).is_some_and(|tensor| tensor.kernel);
+        let end = image.placements().get(range.tensor).map_or(0, |placement| placement.tiles.end);
+        !kernel || window.tiles.end >= end
     }
 
     fn absorb_kernel(
         &mut self,
         tensor: usize,
-        len: u64,
         window: &Window,
         channel_bytes: &[u8],
+        restored: &mut [u8],
     ) -> Result<(), PackError> {
         let image = self.plan.image();
-        let refuse = || PackError::Tile { tile: window.tiles.start };
         let mut bytes = match self.kernel.take() {
             Some((of, bytes)) if of == tensor => bytes,
-            _ => vec![0; usize::try_from(len).map_err(|_| refuse())?],
+            _ => vec![0; restored.len()],
         };
         for task in window.tasks.iter().filter(|task| task.tile.tensor == tensor) {
             let whole = TileTask { source: 0, ..*task };
@@ -244,25 +255,32 @@ impl<'a> Verifier<'a> {
         let end = image.placements().get(tensor).map_or(0, |placement| placement.tiles.end);
         if window.tiles.end >= end {
             self.crcs.absorb_range(tensor, 0, &bytes);
+            restored.copy_from_slice(&bytes);
         } else {
             self.kernel = Some((tensor, bytes));
         }
         Ok(())
     }
 
+    /// A tensor of which all bytes have come by, if its CRC is not the
+    /// manifest's.
+    pub fn tensor_damage(&self, manifest: &Manifest, tensor: usize) -> Option<Damage> {
+        let (actual, taken) = self.crcs.get(tensor)?;
+        let whole = self.plan.sources().get(tensor).is_some_and(|source| source.len == taken);
+        let ours = manifest.tensors.get(tensor).filter(|_| whole)?;
+        tensor_damage(ours, actual)
+    }
+
     /// The tensors whose CRC is not the manifest's.
     pub fn finish(self, manifest: &Manifest) -> Vec<Damage> {
         let actual = self.crcs.finish();
         let pairs = manifest.tensors.iter().zip(actual);
-        pairs
-            .filter_map(|(tensor, actual)| {
-                let expected = u32::from_str_radix(&tensor.crc32c, 16).unwrap_or(!actual);
-                (expected != actual).then(|| Damage::Tensor {
-                    tensor: tensor.name.clone(),
-                    expected,
-                    actual,
-                })
-            })
-            .collect()
+        pairs.filter_map(|(tensor, actual)| tensor_damage(tensor, actual)).collect()
     }
+}
+
+fn tensor_damage(ours: &ManifestTensor, actual: u32) -> Option<Damage> {
+    let expected = u32::from_str_radix(&ours.crc32c, 16).unwrap_or(!actual);
+    let tensor = || ours.name.clone();
+    (expected != actual).then(|| Damage::Tensor { tensor: tensor(), expected, actual })
 }

@@ -49,7 +49,12 @@ impl fmt::Display for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure::Packer(error)
+        match error {
+            Error::Write(cause) => Failure::Output(cause),
+            // The command line named it.
+            Error::NoTensor { .. } => Failure::Usage(error.to_string()),
+            other => Failure::Packer(other),
+        }
     }
 }
 

@@ -100,6 +100,7 @@ fn line(progress: Progress, elapsed: Duration) -> String {
     let doing = match stage {
         Stage::Pack => "packing",
         Stage::Verify => "verifying",
+        Stage::Unpack => "unpacking",
         Stage::Synth => "writing",
     };
     let percent = u128::from(done) * 100 / u128::from(total.max(1));
