@@ -3,6 +3,8 @@
 //! FORMAT.md beside this crate fixes it. It is canonical: recomputing it from
 //! the other files gives the same bytes, and its BLAKE3 is the image's id.
 
+mod selected;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -31,6 +33,9 @@ pub enum ManifestError {
         /// Its format version.
         found: u64,
     },
+    /// What it says of its tensors is no image, or not the one that it describes.
+    #[error("image.json: {0}")]
+    Plan(String),
 }
 
 /// A shard of the checkpoint.
