@@ -63,7 +63,8 @@ pub struct PackDone {
 pub struct PackCost {
     /// Bytes of the checkpoint to read.
     pub read_bytes: u64,
-    /// Bytes to write, all files but `image.json` and `run.json`.
+    /// Bytes to write, `image.json` as an upper bound; `rest.bin`, which nobody
+    /// knows before the gaps are read, does not count.
     pub write_bytes: u64,
     /// The most memory the process will take, about.
     pub memory_bytes: u64,
@@ -75,6 +76,12 @@ pub struct PackCost {
 /// allocator, measured as 24 MB.
 const BASE_BYTES: u64 = 32 << 20;
 
+/// The most bytes of a tensor's line of `image.json`, but for its name and what
+/// it says of each channel.
+const MANIFEST_LINE_BYTES: u64 = 700;
+/// The most bytes of that for each channel.
+const MANIFEST_CHANNEL_BYTES: u64 = 18;
+
 /// What packing a plan will take; `out` is the image's folder, if it is known.
 pub fn cost(source: &Source, plan: &Plan, out: Option<&Path>) -> Result<PackCost, Error> {
     let image = plan.image();
@@ -85,11 +92,16 @@ pub fn cost(source: &Source, plan: &Plan, out: Option<&Path>) -> Result<PackCost
     let largest = image.largest_tile_lines() * line_bytes;
     let windows = (WINDOWS_BYTES + 2 * WindowLimit::default().bytes).max(2 * largest);
     let image_bytes = channels.saturating_mul(2).saturating_add(2 * WindowLimit::default().bytes);
+    let tensors = image.tensors().len() as u64;
+    let names: u64 = image.tensors().iter().map(|tensor| tensor.name.len() as u64).sum();
+    let line = MANIFEST_LINE_BYTES + MANIFEST_CHANNEL_BYTES * image.layout().channels;
+    let gaps: u64 = source.checkpoint.gaps().iter().map(|gap| gap.len).sum();
     Ok(PackCost {
-        read_bytes: plan.sources().iter().map(|source| source.len).sum(),
-        write_bytes: channels + image.tile_count() * 4 + headers,
-        // A header is held as read and as parsed; a small image never fills its windows.
-        memory_bytes: BASE_BYTES + 3 * headers + windows.min(image_bytes),
+        read_bytes: plan.sources().iter().map(|source| source.len).sum::<u64>() + gaps,
+        write_bytes: channels + image.tile_count() * 4 + headers + tensors * line + names,
+        // A header is held as read and as parsed, a tensor in its table, its
+        // plan and its line; a small image never fills its windows.
+        memory_bytes: BASE_BYTES + 3 * headers + 3 * tensors * line + windows.min(image_bytes),
         free_bytes: out.map(|out| free_bytes(&parent_of(out))).transpose()?,
     })
 }
@@ -110,8 +122,11 @@ pub fn pack(checkpoint: &Path, options: &PackOptions, tell: Tell<'_>) -> Result<
     let mut middle = Middle::open(&options.backend)?;
     let staging = Staging::create(&options.out, options.force)?;
     let started = Instant::now();
+    let rest = rest::write(&source, &staging)?;
+    // Again, now that rest.bin has taken its space.
+    check_space(&cost(&source, &plan, Some(&options.out))?, &options.out)?;
     let mut contents = pipeline::run(&source, &plan, &mut middle, &staging, tell)?;
-    contents.rest = rest::write(&source, &staging)?;
+    contents.rest = rest;
     for (number, header) in source.headers.iter().enumerate() {
         staging.write_file(&header_name(number), header)?;
     }
@@ -144,6 +159,7 @@ fn check(source: &Source, plan: &Plan, options: &PackOptions) -> Result<(), Erro
     let parent = parent_of(&options.out);
     let found = std::fs::metadata(&parent);
     found.map_err(|cause| Error::io(&parent, "looking for the image's folder", cause))?;
+    check_source_outside(source, &options.out)?;
     plan.check_packable()?;
     let image = plan.image();
     let limit = image.layout().channel_lines;
@@ -151,14 +167,29 @@ fn check(source: &Source, plan: &Plan, options: &PackOptions) -> Result<(), Erro
     if let Some((channel, &lines)) = fullest.filter(|(_, lines)| **lines > limit) {
         return Err(Error::DoesNotFit { channel, lines, limit });
     }
-    let cost = cost(source, plan, Some(&options.out))?;
+    check_space(&cost(source, plan, Some(&options.out))?, &options.out)
+}
+
+fn check_space(cost: &PackCost, out: &Path) -> Result<(), Error> {
     match cost.free_bytes {
         Some(free) if free < cost.write_bytes => {
-            let needed = cost.write_bytes;
-            Err(Error::Space { path: parent, needed, free })
+            Err(Error::Space { path: parent_of(out), needed: cost.write_bytes, free })
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses a target that holds the checkpoint: replacing it would remove that.
+fn check_source_outside(source: &Source, out: &Path) -> Result<(), Error> {
+    let Ok(out_path) = std::fs::canonicalize(out) else {
+        // Nothing is there yet, so nothing is in it.
+        return Ok(());
+    };
+    let within = |path: &Path| std::fs::canonicalize(path).is_ok_and(|p| p.starts_with(&out_path));
+    if source.files.iter().any(|file| within(&file.path)) {
+        return Err(TargetKind::Image.occupied(out, "where the checkpoint is".to_owned()));
+    }
+    Ok(())
 }
 
 /// Verifies what the disk has, not what the page cache still holds.

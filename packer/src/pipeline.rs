@@ -191,9 +191,11 @@ fn write_windows(
         output.write(&job)?;
         done += job.window.channel_bytes;
         tell(Progress { stage: Stage::Pack, done, total: output.total });
-        budget.give(job.bytes());
-        // The reader may have read its last window already.
+        let bytes = job.bytes();
+        // Before its bytes are free: else they would be twice. The reader may
+        // have read its last window already.
         let _ = recycle.send((job.source, job.channel_bytes));
+        budget.give(bytes);
     }
     Ok(())
 }
