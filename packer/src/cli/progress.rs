@@ -35,7 +35,7 @@ impl<'a> Reporter<'a> {
     pub(crate) fn new(err: &'a mut (dyn Write + Send), bar: bool, quiet: bool) -> Reporter<'a> {
         let view = match (quiet, bar) {
             (true, _) => View::Silent,
-            (false, true) => View::Bar(ProgressBar::no_length()),
+            (false, true) => View::Bar(ProgressBar::no_length().with_style(style())),
             (false, false) => View::Lines(err),
         };
         Reporter { state: Mutex::new(State { view, stage: None, told: Instant::now() }) }
@@ -67,7 +67,6 @@ impl State<'_> {
                 self.stage = Some((progress.stage, now));
                 if let View::Bar(bar) = &self.view {
                     bar.set_length(progress.total);
-                    bar.set_style(style());
                 }
                 now
             }
