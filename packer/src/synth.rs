@@ -160,10 +160,11 @@ impl Synth {
         ]
     }
 
-    /// llama.cpp's id for a file whose bytes are mostly in one format.
+    /// llama.cpp's id for a file whose bytes are mostly in one format, as those
+    /// of the published file are.
     fn file_type(&self) -> Option<u32> {
         let mut bytes: BTreeMap<Format, u64> = BTreeMap::new();
-        for tensor in &self.tensors {
+        for tensor in &self.header.table().tensors {
             let block = tensor.format.block()?;
             *bytes.entry(tensor.format).or_default() +=
                 tensor.dims.iter().product::<u64>() / block.elems * block.bytes;

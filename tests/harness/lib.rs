@@ -1,5 +1,9 @@
 //! What the tests share.
 
 pub mod cases;
+pub mod gguf;
 pub mod oracle;
+pub mod program;
+pub mod twin;
 pub mod vectors;
+pub mod wasm;

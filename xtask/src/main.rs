@@ -1,3 +1,102 @@
-//! The chores of the project.
+//! The project's chores, as `cargo xtask COMMAND`. One file a command; what
+//! they share is a [`step::Step`], a command line that is shown and then run.
 
-fn main() {}
+mod bench;
+mod demo;
+mod setup;
+mod step;
+mod test;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  test [--install] [-- ARGS]   set up what the checks need, then run them all;
+                               ARGS go to `cargo test`. Missing system packages
+                               are installed as root on Debian, or with --install
+  demo                         make a small checkpoint, pack it at both beats,
+                               verify the images and print the ledger
+  bench [-- ARGS]              run the benchmarks; ARGS go to `cargo bench`
+";
+
+/// What a command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Chore {
+    Help,
+    Test { install: bool, args: Vec<String> },
+    Demo,
+    Bench { args: Vec<String> },
+}
+
+impl Chore {
+    /// Reads the words after `cargo xtask`; the error is a message for a person.
+    fn parse(words: &[String]) -> Result<Chore, String> {
+        let split = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        let (own, rest) = words.split_at(split);
+        let args: Vec<String> = rest.iter().skip(1).cloned().collect();
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        match own.as_slice() {
+            [] | ["help" | "--help" | "-h"] => Ok(Chore::Help),
+            ["test"] => Ok(Chore::Test { install: false, args }),
+            ["test", "--install"] => Ok(Chore::Test { install: true, args }),
+            ["demo"] if args.is_empty() => Ok(Chore::Demo),
+            ["bench"] => Ok(Chore::Bench { args }),
+            _ => Err(format!("cannot read `{}`", words.join(" "))),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let chore = match Chore::parse(&words) {
+        Ok(chore) => chore,
+        Err(message) => {
+            step::complain(&format!("{message}\n\n{USAGE}"));
+            return ExitCode::from(2);
+        }
+    };
+    let done = match chore {
+        Chore::Help => {
+            step::say(USAGE.trim_end());
+            Ok(())
+        }
+        Chore::Test { install, args } => test::run(install, &args),
+        Chore::Demo => demo::run(),
+        Chore::Bench { args } => bench::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            step::complain(&message);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Chore, String> {
+        Chore::parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn words_after_two_dashes_are_the_tools_own() {
+        let args = vec!["--test".to_owned(), "tidy".to_owned()];
+        assert_eq!(
+            parse("test -- --test tidy"),
+            Ok(Chore::Test { install: false, args: args.clone() })
+        );
+        assert_eq!(parse("test --install"), Ok(Chore::Test { install: true, args: Vec::new() }));
+        assert_eq!(parse("bench -- --test tidy"), Ok(Chore::Bench { args }));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        assert_eq!(parse("demo -- now"), Err("cannot read `demo -- now`".to_owned()));
+        assert_eq!(parse("tests"), Err("cannot read `tests`".to_owned()));
+        assert_eq!(parse(""), Ok(Chore::Help));
+    }
+}

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 use crate::bytes::Bytes;
 use crate::escape::Escaped;
-use crate::gguf::error::Stop;
+use crate::gguf::error::{Kind, Stop};
 use crate::gguf::lookalike::{SNIFF_BYTES, is_text, sniff};
 
 pub use crate::gguf::error::GgufError;
@@ -225,27 +225,26 @@ fn alignment(metadata: &[(Vec<u8>, Value)]) -> Result<u64, GgufError> {
 /// that are not UTF-8 became U+FFFD, or line feeds became CRLF. Good headers
 /// hold either too, so only a failed one is looked at, and only as far as it
 /// was read: the damage lies before the place where it was noticed.
+///
+/// A header that parses and says wrong things is more likely just wrong. It
+/// passes for mangled only where all of it is UTF-8, which a tokenizer's
+/// numbers are not.
 fn diagnose(cause: GgufError, consumed: &[u8]) -> GgufError {
-    if matches!(
-        cause,
-        GgufError::Lookalike(_)
-            | GgufError::VersionOne
-            | GgufError::BigEndian { .. }
-            | GgufError::BigEndianCounts { .. }
-            | GgufError::Short { .. }
-    ) {
-        return cause;
-    }
     let count = |pattern: &[u8]| {
         let hits = consumed.windows(pattern.len()).filter(|&window| window == pattern).count();
         u64::try_from(hits).unwrap_or(u64::MAX)
     };
+    let parsed = match cause.kind() {
+        Kind::Said => return cause,
+        Kind::Parse => false,
+        Kind::Meaning => true,
+    };
     let runs = count(b"\xef\xbf\xbd");
-    if runs > 0 {
+    if runs > 0 && (!parsed || str::from_utf8(consumed).is_ok()) {
         return GgufError::TextRoundTrip { runs, cause: Box::new(cause) };
     }
     let lines = count(b"\r\n");
-    if lines > 0 && lines == count(b"\n") {
+    if !parsed && lines > 0 && lines == count(b"\n") {
         return GgufError::LineEndings { lines, cause: Box::new(cause) };
     }
     cause

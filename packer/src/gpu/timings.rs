@@ -20,7 +20,7 @@ pub struct GpuTimings {
 }
 
 /// The GPU's seconds, from timestamps.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct DeviceSeconds {
     /// Copying from staging; 0 where staging is what the kernels read.
     pub upload: f64,
@@ -43,6 +43,7 @@ impl DeviceSeconds {
     }
 
     /// Adds a window's phases, in the order in which they ran.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a GPU takes time"))]
     pub(super) fn add(&mut self, phases: [f64; 6]) {
         let [upload, plain, stripe, transpose, tile_crc, read_back] = phases;
         self.upload += upload;

@@ -253,6 +253,12 @@ mod tests {
     }
 
     #[test]
+    fn the_generator_is_splitmix64() {
+        let mut random = SplitMix64(0);
+        assert_eq!([random.next(), random.next()], [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]);
+    }
+
+    #[test]
     fn every_coordinate_gives_other_bytes() {
         let at = |seed, tensor, chunk| {
             let mut out = [0; 36];

@@ -22,7 +22,9 @@ pub enum GgufError {
     BigEndianCounts { version: u32 },
     #[error("GGUF version `{version}` is not known: versions 2 and 3 are read")]
     Version { version: u32 },
-    #[error("file of `{file_len}` bytes ends inside {what}: `{len}` bytes from byte `{offset}` on")]
+    #[error(
+        "file of `{file_len}` bytes ends inside {what}, which takes `{len}` bytes from `{offset}` on"
+    )]
     Truncated { what: &'static str, offset: u64, len: u64, file_len: u64 },
     #[error(
         "`{keys}` metadata keys and `{tensors}` tensors do not fit a file of `{file_len}` bytes"
@@ -38,7 +40,7 @@ pub enum GgufError {
     InName { index: u64, cause: Box<GgufError> },
     #[error("tensor `{index}`, `{name}`: {cause}")]
     InTensor { index: u64, name: String, cause: Box<GgufError> },
-    #[error("a key of `{len}` bytes: keys have 1 to `{limit}`")]
+    #[error("a key of `{len}` bytes: keys have 1 to `{limit}` bytes")]
     KeyLength { len: u64, limit: u64 },
     #[error("the key appears twice")]
     DuplicateKey,
@@ -57,7 +59,7 @@ pub enum GgufError {
     AlignmentType { found: &'static str },
     #[error("`general.alignment` is `{value}`: it must be a power of two up to `{limit}`")]
     Alignment { value: u32, limit: u64 },
-    #[error("a name of `{len}` bytes: tensor names have 1 to `{limit}`")]
+    #[error("a name of `{len}` bytes: tensor names have 1 to `{limit}` bytes")]
     NameLength { len: u64, limit: u64 },
     #[error("the name `{name}` is not UTF-8")]
     NameEncoding { name: String },
@@ -93,6 +95,57 @@ pub enum GgufError {
          times): {cause}"
     )]
     LineEndings { lines: u64, cause: Box<GgufError> },
+}
+
+/// How far a fault lets the header be understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// What the file is has been said: there is nothing to add.
+    Said,
+    /// The bytes do not come apart.
+    Parse,
+    /// They do, and mean what a header must not.
+    Meaning,
+}
+
+impl GgufError {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            GgufError::Lookalike(_)
+            | GgufError::VersionOne
+            | GgufError::BigEndian { .. }
+            | GgufError::BigEndianCounts { .. }
+            | GgufError::Short { .. }
+            | GgufError::TextRoundTrip { .. }
+            | GgufError::LineEndings { .. } => Kind::Said,
+            GgufError::AlignmentType { .. }
+            | GgufError::Alignment { .. }
+            | GgufError::Ragged { .. }
+            | GgufError::Misaligned { .. }
+            | GgufError::Extent { .. }
+            | GgufError::Overlap { .. }
+            | GgufError::DuplicateKey
+            | GgufError::DuplicateTensor => Kind::Meaning,
+            GgufError::InKey { cause, .. }
+            | GgufError::InValue { cause, .. }
+            | GgufError::InName { cause, .. }
+            | GgufError::InTensor { cause, .. } => cause.kind(),
+            GgufError::Version { .. }
+            | GgufError::Truncated { .. }
+            | GgufError::Counts { .. }
+            | GgufError::HeaderLimit { .. }
+            | GgufError::KeyLength { .. }
+            | GgufError::ValueType { .. }
+            | GgufError::Bool { .. }
+            | GgufError::ArrayDepth { .. }
+            | GgufError::ArrayLength { .. }
+            | GgufError::NameLength { .. }
+            | GgufError::NameEncoding { .. }
+            | GgufError::DimCount { .. }
+            | GgufError::Elements { .. }
+            | GgufError::TensorBytes { .. } => Kind::Parse,
+        }
+    }
 }
 
 /// Why reading stopped.

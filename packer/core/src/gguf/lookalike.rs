@@ -22,7 +22,7 @@ pub enum Lookalike {
     GgmlFamily { name: &'static str, magic: String },
     #[error("a safetensors file: convert it to GGUF first")]
     Safetensors,
-    #[error("a {0} file")]
+    #[error("{0}")]
     Container(&'static str),
     #[error("a Git LFS pointer, not the file it points to: fetch it with `git lfs pull`")]
     LfsPointer,
@@ -38,7 +38,7 @@ pub enum Lookalike {
     BomBeforeMagic,
     #[error("text follows the magic `GGUF`")]
     TextAfterMagic,
-    #[error("it starts with `{count}` zero bytes: a download that was never filled in?")]
+    #[error("its first `{count}` bytes are zeros: a download that was never filled in?")]
     Zeros { count: u64 },
     #[error("the magic is `{found}`")]
     Unknown { found: String },
@@ -46,20 +46,20 @@ pub enum Lookalike {
 
 /// Magics that settle it: containers in which models are handed around.
 const CONTAINERS: &[(&[u8], &str)] = &[
-    (b"PK\x03\x04", "zip (as PyTorch's are)"),
-    (b"PK\x05\x06", "zip (an empty one)"),
-    (b"PK\x07\x08", "zip (as PyTorch's are)"),
-    (b"\x1f\x8b", "gzip"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"\xfd7zXZ\0", "xz"),
-    (b"BZh", "bzip2"),
-    (b"7z\xbc\xaf\x27\x1c", "7-zip"),
-    (b"\x89HDF\r\n\x1a\n", "HDF5"),
-    (b"\x80\x02", "Python pickle"),
-    (b"\x80\x04", "Python pickle"),
-    (b"\x93NUMPY", "NumPy"),
-    (b"%PDF-", "PDF"),
-    (b"\x7fELF", "ELF"),
+    (b"PK\x03\x04", "a zip archive (as PyTorch's files are)"),
+    (b"PK\x05\x06", "an empty zip archive"),
+    (b"PK\x07\x08", "a zip archive (as PyTorch's files are)"),
+    (b"\x1f\x8b", "gzip data: unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "zstd data: unpack it first"),
+    (b"\xfd7zXZ\0", "xz data: unpack it first"),
+    (b"BZh", "bzip2 data: unpack it first"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-zip archive: unpack it first"),
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
+    (b"\x80\x02", "a Python pickle"),
+    (b"\x80\x04", "a Python pickle"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"%PDF-", "a PDF"),
+    (b"\x7fELF", "an ELF program"),
 ];
 
 /// The GGML family: the name, and the magic as a little-endian machine wrote

@@ -133,8 +133,12 @@ pub(crate) fn place(
     by_offset.sort_by_key(|tensor| (tensor.offset, tensor.end()));
     overlap(&by_offset)?;
     short(&by_offset, file_len)?;
-    let end = by_offset.iter().map(|tensor| tensor.end()).max().unwrap_or(data_start);
-    let end = end.checked_next_multiple_of(alignment).unwrap_or(u64::MAX);
+    // Nothing trails a last tensor that may reach to the file's end.
+    let end = match by_offset.iter().max_by_key(|tensor| tensor.end()) {
+        None => data_start,
+        Some(last) if last.len.is_none() && last.least_len() > 0 => file_len,
+        Some(last) => last.end().checked_next_multiple_of(alignment).unwrap_or(u64::MAX),
+    };
     Ok((tensors, end))
 }
 

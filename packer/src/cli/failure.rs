@@ -1,0 +1,61 @@
+//! Why a command stopped.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use super::exit::Exit;
+use crate::error::{Error, shown};
+
+/// Why a command stopped, in words for the user: names are escaped.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line asks for what cannot be.
+    Usage(String),
+    /// The packer's own.
+    Packer(Error),
+    /// The packer's own, over this file or folder, which it does not name.
+    Over(PathBuf, Error),
+    /// The results could not be written.
+    Output(io::Error),
+}
+
+impl Failure {
+    /// The exit code.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Failure::Usage(_) => Exit::USAGE,
+            Failure::Packer(error) | Failure::Over(_, error) => Exit::of(error.exit_code()),
+            Failure::Output(_) => Exit::RESOURCES,
+        }
+    }
+
+    /// Whether whoever read the results has left.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Failure::Output(cause) if cause.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Usage(text) => f.write_str(text),
+            Failure::Packer(error) => error.fmt(f),
+            Failure::Over(path, error) => write!(f, "`{}`: {error}", shown(path)),
+            Failure::Output(cause) => write!(f, "writing the result: {cause}"),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Packer(error)
+    }
+}
+
+/// What commands write is the result: nothing else of theirs is a bare system error.
+impl From<io::Error> for Failure {
+    fn from(cause: io::Error) -> Failure {
+        Failure::Output(cause)
+    }
+}

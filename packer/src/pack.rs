@@ -1,0 +1,223 @@
+//! Packing a checkpoint into an image directory.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::Advice;
+use serde::Serialize;
+use wimg_core::window::WindowLimit;
+use wimg_core::{Digest, ImageLayout, ImageRow, Manifest, Plan, Selection};
+
+use crate::backend::{BackendOptions, BackendReport};
+use crate::error::{Error, shown};
+use crate::pipeline::middle::Middle;
+use crate::pipeline::{self, WINDOWS_BYTES};
+use crate::progress::Tell;
+use crate::rest;
+use crate::source::Source;
+use crate::store::{
+    self, IMAGE_JSON, RUN_JSON, Staging, channel_name, check_target, free_bytes, header_name,
+    parent_of,
+};
+use crate::verify::{VerifyOptions, VerifyReport, verify};
+
+/// What is packed, and where to.
+#[derive(Clone, Debug)]
+pub struct PackOptions {
+    /// Which tensors.
+    pub selection: Selection,
+    /// How they lie.
+    pub layout: ImageLayout,
+    /// The image's folder.
+    pub out: PathBuf,
+    /// Replace an image that is there.
+    pub force: bool,
+    /// Verify what is on the disk before it is put in place.
+    pub verify: bool,
+    /// What packs.
+    pub backend: BackendOptions,
+}
+
+/// A packed image.
+#[derive(Debug)]
+pub struct PackDone {
+    /// Its id: the BLAKE3 of `image.json`.
+    pub id: Digest,
+    /// Its ledger row.
+    pub row: ImageRow,
+    /// Bytes of the checkpoint that were read.
+    pub read_bytes: u64,
+    /// Bytes of all files that were written.
+    pub written_bytes: u64,
+    /// Seconds from reading the first byte to the last one being on the disk.
+    pub seconds: f64,
+    /// What packed it, and what that cost.
+    pub backend: BackendReport,
+    /// What verifying it said, unless that was not wanted.
+    pub verified: Option<VerifyReport>,
+}
+
+/// What packing will take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PackCost {
+    /// Bytes of the checkpoint to read.
+    pub read_bytes: u64,
+    /// Bytes to write, all files but `image.json` and `run.json`.
+    pub write_bytes: u64,
+    /// The most memory the process will take, about.
+    pub memory_bytes: u64,
+    /// Bytes free where the image would go.
+    pub free_bytes: Option<u64>,
+}
+
+/// What the program itself takes besides windows and headers: code, stacks,
+/// allocator, measured as 24 MB.
+const BASE_BYTES: u64 = 32 << 20;
+
+/// What packing a plan will take; `out` is the image's folder, if it is known.
+pub fn cost(source: &Source, plan: &Plan, out: Option<&Path>) -> Result<PackCost, Error> {
+    let image = plan.image();
+    let line_bytes = image.layout().line_bytes;
+    let headers: u64 = source.headers.iter().map(|header| header.len() as u64).sum();
+    let channels = image.channel_lines().iter().sum::<u64>() * line_bytes;
+    // A tile that is larger than a window makes a window of its own.
+    let largest = image.largest_tile_lines() * line_bytes;
+    let windows = (WINDOWS_BYTES + 2 * WindowLimit::default().bytes).max(2 * largest);
+    let image_bytes = channels.saturating_mul(2).saturating_add(2 * WindowLimit::default().bytes);
+    Ok(PackCost {
+        read_bytes: plan.sources().iter().map(|source| source.len).sum(),
+        write_bytes: channels + image.tile_count() * 4 + headers,
+        // A header is held as read and as parsed; a small image never fills its windows.
+        memory_bytes: BASE_BYTES + 3 * headers + windows.min(image_bytes),
+        free_bytes: out.map(|out| free_bytes(&parent_of(out))).transpose()?,
+    })
+}
+
+/// Packs the checkpoint at `checkpoint` into the image directory `options.out`.
+///
+/// Nothing is at `out` before all of the image is, on the disk and (unless
+/// that is not wanted) verified; a failure leaves what was there.
+///
+/// # Errors
+/// A checkpoint that cannot be read or has no such image; an image that does
+/// not fit its channels or the disk; a target that exists; a checkpoint that
+/// changed while it was read; I/O.
+pub fn pack(checkpoint: &Path, options: &PackOptions, tell: Tell<'_>) -> Result<PackDone, Error> {
+    let source = Source::open(checkpoint)?;
+    let plan = Plan::new(&source.checkpoint, options.selection, &options.layout)?;
+    check(&source, &plan, options)?;
+    let mut middle = Middle::open(&options.backend)?;
+    let staging = Staging::create(&options.out, options.force)?;
+    let started = Instant::now();
+    let mut contents = pipeline::run(&source, &plan, &mut middle, &staging, tell)?;
+    contents.rest = rest::write(&source, &staging)?;
+    for (number, header) in source.headers.iter().enumerate() {
+        staging.write_file(&header_name(number), header)?;
+    }
+    source.unchanged()?;
+    let manifest = Manifest::new(&source.checkpoint, &source.headers, &plan, &contents)?;
+    let text = manifest.render();
+    staging.write_file(IMAGE_JSON, text.as_bytes())?;
+    let seconds = started.elapsed().as_secs_f64();
+    let cost = cost(&source, &plan, None)?;
+    let written_bytes =
+        cost.write_bytes + contents.rest.as_ref().map_or(0, |rest| rest.length) + text.len() as u64;
+    let backend = middle.report();
+    staging.write_file(RUN_JSON, run_json(&source, seconds, &cost, &backend).as_bytes())?;
+    let verified = if options.verify { Some(verify_staged(&staging, &plan, tell)?) } else { None };
+    staging.publish()?;
+    Ok(PackDone {
+        id: Digest::of(text.as_bytes()),
+        row: manifest.ledger,
+        read_bytes: cost.read_bytes,
+        written_bytes,
+        seconds,
+        backend,
+        verified,
+    })
+}
+
+/// Everything that can be known to fail before a byte is read.
+fn check(source: &Source, plan: &Plan, options: &PackOptions) -> Result<(), Error> {
+    check_target(&options.out, options.force)?;
+    let parent = parent_of(&options.out);
+    let found = std::fs::metadata(&parent);
+    found.map_err(|cause| Error::io(&parent, "looking for the image's folder", cause))?;
+    plan.check_packable()?;
+    let image = plan.image();
+    let limit = image.layout().channel_lines;
+    let fullest = image.channel_lines().iter().enumerate().max_by_key(|(_, lines)| **lines);
+    if let Some((channel, &lines)) = fullest.filter(|(_, lines)| **lines > limit) {
+        return Err(Error::DoesNotFit { channel, lines, limit });
+    }
+    let cost = cost(source, plan, Some(&options.out))?;
+    match cost.free_bytes {
+        Some(free) if free < cost.write_bytes => {
+            let needed = cost.write_bytes;
+            Err(Error::Space { path: parent, needed, free })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Verifies what the disk has, not what the page cache still holds.
+fn verify_staged(staging: &Staging, plan: &Plan, tell: Tell<'_>) -> Result<VerifyReport, Error> {
+    for channel in 0..plan.image().channel_lines().len() {
+        let path = staging.dir().join(channel_name(channel));
+        let file = File::open(&path).map_err(|cause| Error::io(&path, "opening it", cause))?;
+        // A hint: some file systems keep their pages in memory all the same.
+        let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
+    }
+    let options = VerifyOptions { quick: false, source: None, limit: 8 };
+    let report = verify(staging.dir(), &options, tell)?;
+    match report.damage.first() {
+        None => Ok(report),
+        Some(first) => {
+            Err(Error::Unverified(format!("{} damages, the first: {first}", report.damages)))
+        }
+    }
+}
+
+/// How this copy was made: `run.json`.
+#[derive(Serialize)]
+struct Run<'a> {
+    program: &'static str,
+    version: &'static str,
+    sources: Vec<RunSource>,
+    host: String,
+    /// Seconds since 1970.
+    time: u64,
+    seconds: f64,
+    read_bytes: u64,
+    gb_per_s: f64,
+    packed: &'a BackendReport,
+}
+
+#[derive(Serialize)]
+struct RunSource {
+    path: String,
+    bytes: u64,
+    /// Nanoseconds since 1970, in decimal: past 2^53.
+    mtime_ns: String,
+}
+
+fn run_json(source: &Source, seconds: f64, cost: &PackCost, backend: &BackendReport) -> String {
+    let sources = source.files.iter().map(|file| RunSource {
+        path: shown(&std::path::absolute(&file.path).unwrap_or_else(|_| file.path.clone())),
+        bytes: file.len,
+        mtime_ns: file.mtime.to_string(),
+    });
+    let run = Run {
+        program: env!("CARGO_PKG_NAME"),
+        version: env!("CARGO_PKG_VERSION"),
+        sources: sources.collect(),
+        host: store::host(),
+        time: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        seconds,
+        read_bytes: cost.read_bytes,
+        gb_per_s: cost.read_bytes as f64 / seconds / 1e9,
+        packed: backend,
+    };
+    serde_json::to_string_pretty(&run).unwrap_or_default() + "\n"
+}

@@ -1,0 +1,273 @@
+//! One pipeline carries out a plan: it reads ahead, packs windows in its
+//! middle, and hashes and writes every channel as one run.
+//!
+//! A window is in one stage at a time; the budget bounds the bytes of all
+//! windows in flight, whatever the checkpoint.
+
+pub mod budget;
+pub mod cpu;
+pub mod middle;
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+
+use rayon::prelude::*;
+use rustix::fs::Advice;
+use wimg_core::manifest::{Contents, ManifestFile};
+use wimg_core::tensor_crc::TensorCrcs;
+use wimg_core::window::SourceRange;
+use wimg_core::{Digest, Plan, Window, WindowLimit};
+
+use crate::error::Error;
+use crate::progress::{Progress, Stage, Tell};
+use crate::source::Source;
+use crate::store::{Staging, TILES_CRC, channel_name};
+use budget::Budget;
+use middle::{Job, Middle};
+
+/// Bytes of all windows in flight: the most a pack holds besides headers.
+pub const WINDOWS_BYTES: u64 = 128 << 20;
+
+/// Windows that may wait between two stages.
+const QUEUE: usize = 2;
+
+/// Packs a plan into a staging directory: the channel files and `tiles.crc`,
+/// on the disk when this returns. `rest` is left to the caller.
+pub fn run(
+    source: &Source,
+    plan: &Plan,
+    middle: &mut Middle,
+    staging: &Staging,
+    tell: Tell<'_>,
+) -> Result<Contents, Error> {
+    let mut output = Output::create(plan, staging)?;
+    let budget = Budget::new(middle.budget());
+    let limit = middle.window_limit();
+    let (to_middle, from_reader) = sync_channel::<Job>(QUEUE);
+    let (to_writer, from_middle) = sync_channel::<Job>(QUEUE);
+    let (recycle, recycled) = channel::<(Vec<u8>, Vec<u8>)>();
+    let (read, packed, written) = std::thread::scope(|scope| {
+        let budget = &budget;
+        let reader = scope.spawn(move || {
+            let result = read_windows(source, plan, limit, budget, &recycled, &to_middle);
+            drop(to_middle);
+            result
+        });
+        let packer = scope.spawn(move || pack_windows(plan, middle, &from_reader, &to_writer));
+        let result = write_windows(&mut output, budget, &from_middle, &recycle, tell);
+        // Whoever failed: nobody may wait for bytes that are never given back.
+        budget.close();
+        drop(from_middle);
+        (reader.join(), packer.join(), result.and_then(|()| output.finish()))
+    });
+    let read = read.map_err(|_| Error::Stopped("reading"))?;
+    packed.map_err(|_| Error::Stopped("packing"))??;
+    let tensor_crcs = read?;
+    let (channels, tiles_crc) = written?;
+    Ok(Contents { channels, tiles_crc, rest: None, tensor_crcs })
+}
+
+/// Reads every window's source bytes, ahead of the packer, and takes the
+/// tensors' CRCs from the bytes as read.
+fn read_windows(
+    source: &Source,
+    plan: &Plan,
+    limit: WindowLimit,
+    budget: &Budget,
+    recycled: &Receiver<(Vec<u8>, Vec<u8>)>,
+    next: &SyncSender<Job>,
+) -> Result<Vec<u32>, Error> {
+    let mut crcs = TensorCrcs::new(plan.image().tensors().len());
+    let mut windows = plan.windows(limit).peekable();
+    while let Some(window) = windows.next() {
+        if !budget.take(window.source_bytes + window.channel_bytes) {
+            break;
+        }
+        if let Some(ahead) = windows.peek() {
+            read_ahead(source, &ahead.sources);
+        }
+        let (mut bytes, mut channel_bytes) = recycled.try_recv().unwrap_or_default();
+        resize(&mut bytes, window.source_bytes, limit);
+        resize(&mut channel_bytes, window.channel_bytes, limit);
+        read_sources(source, &window, &mut bytes)?;
+        crcs.absorb(&window, &bytes);
+        let job = Job { window, source: bytes, channel_bytes, crcs: Vec::new() };
+        if next.send(job).is_err() {
+            break;
+        }
+    }
+    Ok(crcs.finish())
+}
+
+/// Makes a recycled buffer as long as it must be, and no larger than is usual:
+/// what a huge tile needed once is given back.
+fn resize(buffer: &mut Vec<u8>, bytes: u64, limit: WindowLimit) {
+    let usual = limit.bytes * 2;
+    if buffer.capacity() as u64 > usual.max(bytes) {
+        *buffer = Vec::new();
+    }
+    buffer.resize(usize::try_from(bytes).unwrap_or(usize::MAX), 0);
+}
+
+/// Reads a window's source ranges, those that lie together in one go.
+pub fn read_sources(source: &Source, window: &Window, bytes: &mut [u8]) -> Result<(), Error> {
+    let mut rest = bytes;
+    let mut ranges = window.sources.iter().peekable();
+    while let Some(range) = ranges.next() {
+        let mut len = range.len;
+        while let Some(more) =
+            ranges.next_if(|next| next.shard == range.shard && next.offset == range.offset + len)
+        {
+            len += more.len;
+        }
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let (now, later) = rest.split_at_mut_checked(len).ok_or(Error::Stopped("reading"))?;
+        source.read_exact_at(range.shard, range.offset, now)?;
+        rest = later;
+    }
+    Ok(())
+}
+
+/// Tells the system what is read next.
+fn read_ahead(source: &Source, ranges: &[SourceRange]) {
+    for range in ranges {
+        let file = usize::try_from(range.shard).ok().and_then(|shard| source.files.get(shard));
+        let (Some(file), len) = (file, std::num::NonZeroU64::new(range.len)) else { continue };
+        // A hint: where it cannot be given, reading is only slower.
+        let _ = rustix::fs::fadvise(&file.file, range.offset, len, Advice::WillNeed);
+    }
+}
+
+/// Keeps the middle busy: jobs go in while it takes them, and come out in
+/// order when it is full or nothing is there to go in.
+fn pack_windows(
+    plan: &Plan,
+    middle: &mut Middle,
+    jobs: &Receiver<Job>,
+    next: &SyncSender<Job>,
+) -> Result<(), Error> {
+    let image = plan.image();
+    let mut open = true;
+    loop {
+        let job = match () {
+            () if !open || middle.is_full() => None,
+            () => match jobs.recv_timeout(middle.patience()) {
+                Ok(job) => Some(job),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    open = false;
+                    None
+                }
+            },
+        };
+        if let Some(job) = job {
+            middle.submit(image, job)?;
+            continue;
+        }
+        middle.flush(image)?;
+        let done = match middle.collect(image)? {
+            // A writer that is gone has failed, and says why itself.
+            Some(job) => next.send(job).is_err(),
+            None => !open,
+        };
+        if done {
+            return Ok(());
+        }
+    }
+}
+
+fn write_windows(
+    output: &mut Output,
+    budget: &Budget,
+    jobs: &Receiver<Job>,
+    recycle: &Sender<(Vec<u8>, Vec<u8>)>,
+    tell: Tell<'_>,
+) -> Result<(), Error> {
+    let mut done = 0;
+    for job in jobs {
+        output.write(&job)?;
+        done += job.window.channel_bytes;
+        tell(Progress { stage: Stage::Pack, done, total: output.total });
+        budget.give(job.bytes());
+        // The reader may have read its last window already.
+        let _ = recycle.send((job.source, job.channel_bytes));
+    }
+    Ok(())
+}
+
+/// A channel's file as it grows.
+struct ChannelFile {
+    path: PathBuf,
+    file: File,
+    hasher: blake3::Hasher,
+}
+
+/// The files that the pipeline writes.
+struct Output {
+    line_bytes: u64,
+    total: u64,
+    channels: Vec<ChannelFile>,
+    crcs_path: PathBuf,
+    crcs: BufWriter<File>,
+    crcs_hasher: blake3::Hasher,
+    crcs_len: u64,
+}
+
+impl Output {
+    fn create(plan: &Plan, staging: &Staging) -> Result<Output, Error> {
+        let image = plan.image();
+        let mut channels = Vec::new();
+        for channel in 0..image.channel_lines().len() {
+            let (path, file) = staging.create_file(&channel_name(channel))?;
+            channels.push(ChannelFile { path, file, hasher: blake3::Hasher::new() });
+        }
+        let (crcs_path, file) = staging.create_file(TILES_CRC)?;
+        let line_bytes = image.layout().line_bytes;
+        Ok(Output {
+            line_bytes,
+            total: image.channel_lines().iter().sum::<u64>() * line_bytes,
+            channels,
+            crcs_path,
+            crcs: BufWriter::with_capacity(1 << 18, file),
+            crcs_hasher: blake3::Hasher::new(),
+            crcs_len: 0,
+        })
+    }
+
+    /// Hashes and writes a window: each channel's run at its place.
+    fn write(&mut self, job: &Job) -> Result<(), Error> {
+        let line_bytes = self.line_bytes;
+        let runs = job.window.runs.par_iter().zip(&mut self.channels);
+        runs.filter(|(run, _)| run.lines > 0).try_for_each(|(run, channel)| {
+            let start = usize::try_from(run.at).unwrap_or(usize::MAX);
+            let len = usize::try_from(run.lines * line_bytes).unwrap_or(usize::MAX);
+            let bytes = job.channel_bytes.get(start..).and_then(|bytes| bytes.get(..len));
+            let bytes = bytes.ok_or(Error::Stopped("writing"))?;
+            channel.hasher.update(bytes);
+            let written = channel.file.write_all_at(bytes, run.line * line_bytes);
+            written.map_err(|cause| Error::io(&channel.path, "writing it", cause))
+        })?;
+        let words: Vec<u8> = job.crcs.iter().flat_map(|crc| crc.to_le_bytes()).collect();
+        self.crcs_hasher.update(&words);
+        self.crcs_len += words.len() as u64;
+        let written = self.crcs.write_all(&words);
+        written.map_err(|cause| Error::io(&self.crcs_path, "writing it", cause))
+    }
+
+    /// Waits until the disk has all of it; the channels' digests and `tiles.crc`.
+    fn finish(self) -> Result<(Vec<Digest>, ManifestFile), Error> {
+        let failed = |path: &PathBuf, cause| Error::io(path, "syncing it", cause);
+        let crcs =
+            self.crcs.into_inner().map_err(|error| failed(&self.crcs_path, error.into_error()))?;
+        crcs.sync_all().map_err(|cause| failed(&self.crcs_path, cause))?;
+        let digests = self.channels.par_iter().map(|channel| {
+            channel.file.sync_all().map_err(|cause| failed(&channel.path, cause))?;
+            Ok(Digest::finish(&channel.hasher))
+        });
+        let blake3 = Digest::finish(&self.crcs_hasher);
+        Ok((digests.collect::<Result<_, Error>>()?, ManifestFile { length: self.crcs_len, blake3 }))
+    }
+}

@@ -1,0 +1,559 @@
+//! Verifying an image directory: all of it, or a quick look.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Instant;
+
+use rayon::prelude::*;
+use wimg_core::manifest::{Contents, ManifestFile, RestRange, manifest_shards};
+use wimg_core::pack::{pack_tile, tile_slice, tile_slices_mut, unpack_tile};
+use wimg_core::verify::{check_tile, compare_tile};
+use wimg_core::window::{ChannelRun, TileTask};
+use wimg_core::{Damage, Digest, Manifest, Verifier, Window, WindowLimit};
+
+use crate::error::Error;
+use crate::pipeline::budget::Budget;
+use crate::pipeline::{WINDOWS_BYTES, read_sources};
+use crate::progress::{Progress, Stage, Tell};
+use crate::source::Source;
+use crate::store::{IMAGE_JSON, REST_BIN, StoredImage, TILES_CRC, channel_name};
+
+/// Tiles that a quick look reads.
+const QUICK_TILES: u64 = 64;
+
+/// How an image is verified.
+#[derive(Clone, Debug, Default)]
+pub struct VerifyOptions {
+    /// Only the plan, lengths, small files and a few tiles.
+    pub quick: bool,
+    /// The checkpoint, to compare byte for byte.
+    pub source: Option<PathBuf>,
+    /// Damages to keep; more are only counted. 0 keeps all.
+    pub limit: usize,
+}
+
+/// What verifying an image found.
+#[derive(Clone, Debug)]
+pub struct VerifyReport {
+    /// The image's id: the BLAKE3 of `image.json` as it stands.
+    pub id: Digest,
+    /// The first damages found.
+    pub damage: Vec<Damage>,
+    /// All damages found.
+    pub damages: u64,
+    /// Tiles that were read.
+    pub tiles: u64,
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// Whether it was only a quick look.
+    pub quick: bool,
+    /// Seconds that it took.
+    pub seconds: f64,
+}
+
+/// Damages as they are found.
+#[derive(Debug, Default)]
+struct Found {
+    damage: Vec<Damage>,
+    count: u64,
+    limit: usize,
+}
+
+impl Found {
+    fn add(&mut self, damage: impl IntoIterator<Item = Damage>) {
+        for damage in damage {
+            self.count += 1;
+            if self.limit == 0 || self.damage.len() < self.limit {
+                self.damage.push(damage);
+            }
+        }
+    }
+}
+
+/// Verifies the image in `dir`.
+///
+/// # Errors
+/// A folder that is no image or of a later format, a source that is not the
+/// image's, I/O. Damage is no error: the report tells of it.
+pub fn verify(dir: &Path, options: &VerifyOptions, tell: Tell<'_>) -> Result<VerifyReport, Error> {
+    let started = Instant::now();
+    let mut found = Found { limit: options.limit, ..Found::default() };
+    let image = match StoredImage::open(dir) {
+        Ok(image) => image,
+        Err(Error::Damaged { path, why }) => {
+            let text = fs::read(dir.join(IMAGE_JSON)).unwrap_or_default();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            // Whatever was read by it may be as it should be.
+            if name != IMAGE_JSON && !Manifest::is_whole(&text) {
+                found.add([Damage::File {
+                    name: IMAGE_JSON.to_owned(),
+                    why: "its last line is not the digest of its other lines".to_owned(),
+                    offset: None,
+                }]);
+            }
+            found.add([Damage::File { name, why, offset: None }]);
+            return Ok(report(&text, found, (0, 0), options, started));
+        }
+        Err(error) => return Err(error),
+    };
+    let source = options.source.as_deref().map(|path| matching_source(&image, path)).transpose()?;
+    let listed = check_small_files(&image, &mut found)?;
+    check_manifest(&image, &mut found)?;
+    let files = open_channels(&image, &mut found)?;
+    let scan = Scan { image: &image, files, listed, source };
+    let read = if options.quick { scan.quick(&mut found)? } else { scan.whole(&mut found, tell)? };
+    if let Some(source) = &scan.source {
+        source.unchanged()?;
+    }
+    Ok(report(&image.text, found, read, options, started))
+}
+
+fn report(
+    text: &[u8],
+    found: Found,
+    (tiles, bytes): (u64, u64),
+    options: &VerifyOptions,
+    started: Instant,
+) -> VerifyReport {
+    VerifyReport {
+        id: Digest::of(text),
+        damage: found.damage,
+        damages: found.count,
+        tiles,
+        bytes,
+        quick: options.quick,
+        seconds: started.elapsed().as_secs_f64(),
+    }
+}
+
+/// Opens the source and holds its shards against those of the image.
+fn matching_source(image: &StoredImage, path: &Path) -> Result<Source, Error> {
+    let source = Source::open(path)?;
+    let shards = manifest_shards(&source.checkpoint, &source.headers);
+    let ours = &image.manifest.checkpoint.shards;
+    let other = |why| Err(Error::OtherSource { path: path.to_owned(), why });
+    if shards.len() != ours.len() {
+        return other(format!(
+            "it has {} shards, the image was made from {}",
+            shards.len(),
+            ours.len()
+        ));
+    }
+    for (number, (shard, our)) in shards.iter().zip(ours).enumerate() {
+        if shard.length != our.length {
+            return other(format!("shard {number} has {} bytes, not {}", shard.length, our.length));
+        }
+        if shard != our {
+            return other(format!("shard {number} has another header"));
+        }
+    }
+    Ok(source)
+}
+
+/// Reads `tiles.crc` and `rest.bin` and holds them against the manifest; gives
+/// the listed CRCs. What is missing is damage.
+fn check_small_files(image: &StoredImage, found: &mut Found) -> Result<Vec<u32>, Error> {
+    let manifest = &image.manifest;
+    let listed = ManifestFile {
+        length: image.plan.image().tile_count() * 4,
+        blake3: manifest.tiles_crc.blake3,
+    };
+    let crcs = small_file(image, TILES_CRC, &listed, found)?;
+    match &manifest.rest {
+        Some(rest) => {
+            let expected = ManifestFile { length: rest.length, blake3: rest.blake3 };
+            small_file(image, REST_BIN, &expected, found)?;
+            found.add(rest_ranges_damage(image, &rest.ranges, rest.length));
+        }
+        None if image.dir.join(REST_BIN).exists() => found.add([Damage::File {
+            name: REST_BIN.to_owned(),
+            why: "image.json has no such file".to_owned(),
+            offset: None,
+        }]),
+        None => {}
+    }
+    let (words, _) = crcs.as_chunks::<4>();
+    Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
+}
+
+/// A small file's bytes, held against its length and digest.
+fn small_file(
+    image: &StoredImage,
+    name: &str,
+    expected: &ManifestFile,
+    found: &mut Found,
+) -> Result<Vec<u8>, Error> {
+    let path = image.dir.join(name);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            found.add([missing(name)]);
+            return Ok(Vec::new());
+        }
+        Err(cause) => return Err(Error::io(&path, "reading it", cause)),
+    };
+    let length = Damage::length(name, expected.length, bytes.len() as u64);
+    found.add(length.or_else(|| Damage::digest(name, expected.blake3, Digest::of(&bytes))));
+    Ok(bytes)
+}
+
+fn missing(name: &str) -> Damage {
+    Damage::File { name: name.to_owned(), why: "it is missing".to_owned(), offset: None }
+}
+
+/// The ranges lie in the checkpoint's gaps, in order, and make up the file.
+fn rest_ranges_damage(image: &StoredImage, ranges: &[RestRange], length: u64) -> Option<Damage> {
+    let gaps = image.checkpoint.gaps();
+    let within = |range: &RestRange| {
+        let end = range.offset.checked_add(range.length);
+        gaps.iter().any(|gap| {
+            gap.shard == range.shard
+                && gap.offset <= range.offset
+                && end.is_some_and(|end| end <= gap.offset + gap.len)
+        })
+    };
+    let ordered = ranges.windows(2).all(|pair| match pair {
+        [a, b] => (a.shard, a.offset + a.length) <= (b.shard, b.offset),
+        _ => true,
+    });
+    let sum = ranges.iter().try_fold(0u64, |sum, range| sum.checked_add(range.length));
+    let sound = ranges.iter().all(within) && ordered && sum == Some(length);
+    (!sound).then(|| Damage::File {
+        name: IMAGE_JSON.to_owned(),
+        why: "the ranges of rest.bin are not in the checkpoint's gaps".to_owned(),
+        offset: None,
+    })
+}
+
+/// Recomputes `image.json` from the headers and what it says of the contents,
+/// each of which is checked by itself.
+fn check_manifest(image: &StoredImage, found: &mut Found) -> Result<(), Error> {
+    let manifest = &image.manifest;
+    let crcs = manifest.tensors.iter().map(|t| u32::from_str_radix(&t.crc32c, 16).unwrap_or(0));
+    let contents = Contents {
+        channels: manifest.channels.iter().map(|channel| channel.blake3).collect(),
+        tiles_crc: manifest.tiles_crc.clone(),
+        rest: manifest.rest.clone(),
+        tensor_crcs: crcs.collect(),
+    };
+    let again = Manifest::new(&image.checkpoint, &image.headers, &image.plan, &contents)?;
+    let again = again.render().into_bytes();
+    if again != image.text {
+        let same = again.iter().zip(&image.text).take_while(|(a, b)| a == b).count();
+        found.add([Damage::File {
+            name: IMAGE_JSON.to_owned(),
+            why: "it is not what the headers, the layout and its own contents give".to_owned(),
+            offset: Some(same as u64),
+        }]);
+    }
+    Ok(())
+}
+
+/// A channel's file, and how many bytes of it there are.
+struct ChannelFile {
+    path: PathBuf,
+    file: Option<File>,
+    len: u64,
+}
+
+/// Opens the channels and holds their lengths against the plan; names what
+/// else lies in the folder.
+fn open_channels(image: &StoredImage, found: &mut Found) -> Result<Vec<ChannelFile>, Error> {
+    let layout = image.plan.image().layout();
+    let mut files = Vec::new();
+    for (channel, lines) in image.plan.image().channel_lines().iter().enumerate() {
+        let name = channel_name(channel);
+        let path = image.dir.join(&name);
+        let (file, len) = match File::open(&path) {
+            Ok(file) => {
+                let meta = file.metadata().map_err(|c| Error::io(&path, "looking at it", c))?;
+                (Some(file), meta.len())
+            }
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                found.add([missing(&name)]);
+                (None, 0)
+            }
+            Err(cause) => return Err(Error::io(&path, "opening it", cause)),
+        };
+        if file.is_some() {
+            found.add(Damage::length(&name, lines * layout.line_bytes, len));
+        }
+        files.push(ChannelFile { path, file, len });
+    }
+    Ok(files)
+}
+
+/// A window and its channel bytes; what was not there is zeros, and the runs
+/// that it was missing from are named.
+struct Job {
+    window: Window,
+    channel_bytes: Vec<u8>,
+}
+
+/// An image whose tiles are read.
+struct Scan<'a> {
+    image: &'a StoredImage,
+    files: Vec<ChannelFile>,
+    listed: Vec<u32>,
+    source: Option<Source>,
+}
+
+impl Scan<'_> {
+    /// Every tile, every tensor and every channel. Tiles and bytes read.
+    fn whole(&self, found: &mut Found, tell: Tell<'_>) -> Result<(u64, u64), Error> {
+        let plan = &self.image.plan;
+        let budget = Budget::new(WINDOWS_BYTES);
+        let (next, jobs) = sync_channel::<Job>(2);
+        let (recycle, recycled) = sync_channel::<Vec<u8>>(8);
+        let mut verifier = Verifier::new(plan);
+        let mut hashers = vec![blake3::Hasher::new(); self.files.len()];
+        let total =
+            plan.image().channel_lines().iter().sum::<u64>() * plan.image().layout().line_bytes;
+        let (mut tiles, mut bytes) = (0, 0);
+        std::thread::scope(|scope| {
+            let budget = &budget;
+            let reader = scope.spawn(move || self.read_windows(budget, &recycled, &next));
+            let check = || {
+                let mut restored = Vec::new();
+                for job in jobs {
+                    self.check_window(&job, &mut verifier, &mut hashers, &mut restored, found)?;
+                    tiles += job.window.tasks.len() as u64;
+                    bytes += job.window.channel_bytes;
+                    tell(Progress { stage: Stage::Verify, done: bytes, total });
+                    budget.give(weight(&job.window));
+                    let _ = recycle.try_send(job.channel_bytes);
+                }
+                Ok(())
+            };
+            let checked: Result<(), Error> = check();
+            budget.close();
+            let read = reader.join().map_err(|_| Error::Stopped("reading"));
+            checked.and(read?)
+        })?;
+        found.add(verifier.finish(&self.image.manifest));
+        for (channel, (hasher, ours)) in
+            hashers.iter().zip(&self.image.manifest.channels).enumerate()
+        {
+            if self.files.get(channel).is_some_and(|file| file.file.is_some()) {
+                let name = channel_name(channel);
+                found.add(Damage::digest(&name, ours.blake3, Digest::finish(hasher)));
+            }
+        }
+        Ok((tiles, bytes))
+    }
+
+    fn read_windows(
+        &self,
+        budget: &Budget,
+        recycled: &Receiver<Vec<u8>>,
+        next: &SyncSender<Job>,
+    ) -> Result<(), Error> {
+        for window in self.image.plan.windows(WindowLimit::default()) {
+            if !budget.take(weight(&window)) {
+                break;
+            }
+            let mut channel_bytes = recycled.try_recv().unwrap_or_default();
+            let len = usize::try_from(window.channel_bytes).unwrap_or(usize::MAX);
+            if channel_bytes.capacity() > len.max(1 << 25) {
+                channel_bytes = Vec::new();
+            }
+            channel_bytes.resize(len, 0);
+            self.read_runs(&window.runs, &mut channel_bytes)?;
+            if next.send(Job { window, channel_bytes }).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads each channel's run; bytes past a file's end are zeros.
+    fn read_runs(&self, runs: &[ChannelRun], channel_bytes: &mut [u8]) -> Result<(), Error> {
+        let line_bytes = self.image.plan.image().layout().line_bytes;
+        let mut rest = channel_bytes;
+        for (run, file) in runs.iter().zip(&self.files) {
+            let len = usize::try_from(run.lines * line_bytes).unwrap_or(usize::MAX);
+            let (now, later) = rest.split_at_mut_checked(len).ok_or(Error::Stopped("reading"))?;
+            rest = later;
+            file.read_at(run.line * line_bytes, now)?;
+        }
+        Ok(())
+    }
+
+    /// Checks a window's tiles in parallel and hands its bytes to the tensors'
+    /// and the channels' checks.
+    fn check_window(
+        &self,
+        job: &Job,
+        verifier: &mut Verifier<'_>,
+        hashers: &mut [blake3::Hasher],
+        restored: &mut Vec<u8>,
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        let window = &job.window;
+        restored.resize(usize::try_from(window.source_bytes).unwrap_or(usize::MAX), 0);
+        let (damage, hashed) = rayon::join(
+            || self.check_tiles(window, &job.channel_bytes, restored),
+            || self.hash_runs(window, &job.channel_bytes, hashers),
+        );
+        hashed?;
+        found.add(damage?);
+        verifier.absorb(window, &job.channel_bytes, restored)?;
+        if let Some(source) = &self.source {
+            found.add(self.compare(source, window, &job.channel_bytes)?);
+        }
+        Ok(())
+    }
+
+    /// Each tile's damage, in order, and its rows put back (but of kernels).
+    fn check_tiles(
+        &self,
+        window: &Window,
+        channel_bytes: &[u8],
+        restored: &mut [u8],
+    ) -> Result<Vec<Damage>, Error> {
+        let image = self.image.plan.image();
+        let checks = split_by_rows(window, image.tensors(), restored);
+        let damage = checks.into_par_iter().with_min_len(8).map(|(task, rows)| {
+            let tile = tile_slice(task, channel_bytes)?;
+            if let Some(rows) = rows {
+                unpack_tile(image, &TileTask { source: 0, ..*task }, tile, rows)?;
+            }
+            let file = usize::try_from(task.tile.channel).ok().and_then(|c| self.files.get(c));
+            let end = (task.tile.line + task.tile.lines) * image.layout().line_bytes;
+            if file.is_none_or(|file| end > file.len) {
+                // Its file's length is a damage already; its bytes are not there.
+                return Ok(Vec::new());
+            }
+            match usize::try_from(task.tile.index).ok().and_then(|i| self.listed.get(i)) {
+                Some(&listed) => Ok(check_tile(image, task, tile, listed)?),
+                None => Ok(Vec::new()),
+            }
+        });
+        let damage: Result<Vec<Vec<Damage>>, Error> = damage.collect();
+        Ok(damage?.into_iter().flatten().collect())
+    }
+
+    fn hash_runs(
+        &self,
+        window: &Window,
+        channel_bytes: &[u8],
+        hashers: &mut [blake3::Hasher],
+    ) -> Result<(), Error> {
+        let line_bytes = self.image.plan.image().layout().line_bytes;
+        let runs = window.runs.par_iter().zip(hashers).zip(&self.files);
+        runs.try_for_each(|((run, hasher), file)| {
+            let start = usize::try_from(run.at).unwrap_or(usize::MAX);
+            // Only what the file has: another length is another digest.
+            let there = file.len.saturating_sub(run.line * line_bytes).min(run.lines * line_bytes);
+            let len = usize::try_from(there).unwrap_or(usize::MAX);
+            let bytes = channel_bytes.get(start..).and_then(|bytes| bytes.get(..len));
+            hasher.update(bytes.ok_or(Error::Stopped("hashing"))?);
+            Ok(())
+        })
+    }
+
+    /// Packs the window's source again and compares tile by tile.
+    fn compare(
+        &self,
+        source: &Source,
+        window: &Window,
+        channel_bytes: &[u8],
+    ) -> Result<Vec<Damage>, Error> {
+        let image = self.image.plan.image();
+        let mut bytes = vec![0; usize::try_from(window.source_bytes).unwrap_or(usize::MAX)];
+        read_sources(source, window, &mut bytes)?;
+        let mut packed = vec![0; channel_bytes.len()];
+        let tiles = tile_slices_mut(window, &mut packed)?;
+        let damage = window.tasks.par_iter().zip(tiles).with_min_len(8).map(|(task, tile)| {
+            pack_tile(image, task, &bytes, tile)?;
+            Ok(compare_tile(image, task, tile_slice(task, channel_bytes)?, tile))
+        });
+        let damage: Result<Vec<Option<Damage>>, Error> = damage.collect();
+        Ok(damage?.into_iter().flatten().collect())
+    }
+
+    /// A few tiles, chosen by the image's id: another image, other tiles.
+    fn quick(&self, found: &mut Found) -> Result<(u64, u64), Error> {
+        let image = self.image.plan.image();
+        let tiles = image.tile_count();
+        let mut chosen = BTreeSet::new();
+        let seed = self.image.manifest.id().to_string();
+        for n in 0..QUICK_TILES.min(tiles) {
+            let hash = blake3::hash(format!("{seed} {n}").as_bytes());
+            let word = hash.as_bytes().first_chunk().map(|word| u64::from_le_bytes(*word));
+            chosen.insert(word.unwrap_or(n) % tiles);
+        }
+        let mut bytes = 0;
+        for tile in chosen.iter().filter_map(|&index| image.tile(index)) {
+            let len = tile.lines * image.layout().line_bytes;
+            let mut read = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
+            let file = usize::try_from(tile.channel).ok().and_then(|c| self.files.get(c));
+            let offset = tile.line * image.layout().line_bytes;
+            let Some(file) = file.filter(|file| offset + len <= file.len) else { continue };
+            file.read_at(offset, &mut read)?;
+            bytes += len;
+            let task = TileTask { tile, source: 0, dest: 0, len };
+            if let Some(&listed) = usize::try_from(tile.index).ok().and_then(|i| self.listed.get(i))
+            {
+                found.add(check_tile(image, &task, &read, listed)?);
+            }
+        }
+        Ok((chosen.len() as u64, bytes))
+    }
+}
+
+/// What a window costs while it is verified: its channel bytes and its rows.
+fn weight(window: &Window) -> u64 {
+    window.channel_bytes + window.source_bytes
+}
+
+/// Each tile with the part of the source bytes that its rows are; none for a
+/// kernel's, which are all over it.
+fn split_by_rows<'w, 'r>(
+    window: &'w Window,
+    tensors: &[wimg_core::TensorEntry],
+    restored: &'r mut [u8],
+) -> Vec<(&'w TileTask, Option<&'r mut [u8]>)> {
+    let mut rest = restored;
+    let mut at = 0;
+    let mut split = Vec::with_capacity(window.tasks.len());
+    for (i, task) in window.tasks.iter().enumerate() {
+        if tensors.get(task.tile.tensor).is_none_or(|tensor| tensor.kernel) {
+            split.push((task, None));
+            continue;
+        }
+        // Up to the next tile's source; a plain tile's end is the next one's start.
+        let next =
+            window.tasks.iter().skip(i + 1).map(|next| next.source).find(|&s| s > task.source);
+        let end = next.unwrap_or(window.source_bytes);
+        let skip = usize::try_from(task.source - at).unwrap_or(usize::MAX);
+        let len = usize::try_from(end - task.source).unwrap_or(usize::MAX);
+        let (rows, after) = std::mem::take(&mut rest)
+            .split_at_mut_checked(skip)
+            .and_then(|(_, rows)| rows.split_at_mut_checked(len))
+            .unwrap_or_default();
+        rest = after;
+        at = end;
+        split.push((task, Some(rows)));
+    }
+    split
+}
+
+impl ChannelFile {
+    /// Reads at a byte; what is past the file's end is zeros.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
+        let there = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let (now, past) = buffer.split_at_mut(there.min(buffer.len()));
+        past.fill(0);
+        match &self.file {
+            Some(file) if !now.is_empty() => file
+                .read_exact_at(now, offset)
+                .map_err(|cause| Error::io(&self.path, "reading it", cause)),
+            _ => Ok(()),
+        }
+    }
+}
