@@ -3,6 +3,7 @@
 
 mod bench;
 mod demo;
+mod fuzz;
 mod setup;
 mod step;
 mod test;
@@ -18,6 +19,8 @@ usage: cargo xtask COMMAND
   demo                         make a small checkpoint, pack it at both beats,
                                verify the images and print the ledger
   bench [-- ARGS]              run the benchmarks; ARGS go to `cargo bench`
+  fuzz SECONDS                 look for inputs that break what must hold, all
+                               targets in turn; needs a nightly toolchain
 ";
 
 /// What a command line asks for.
@@ -27,6 +30,7 @@ enum Chore {
     Test { install: bool, args: Vec<String> },
     Demo,
     Bench { args: Vec<String> },
+    Fuzz { seconds: u64 },
 }
 
 impl Chore {
@@ -42,6 +46,10 @@ impl Chore {
             ["test", "--install"] => Ok(Chore::Test { install: true, args }),
             ["demo"] if args.is_empty() => Ok(Chore::Demo),
             ["bench"] => Ok(Chore::Bench { args }),
+            ["fuzz", seconds] if args.is_empty() => match seconds.parse() {
+                Ok(seconds) => Ok(Chore::Fuzz { seconds }),
+                Err(_) => Err(format!("`{seconds}` is no number of seconds")),
+            },
             _ => Err(format!("cannot read `{}`", words.join(" "))),
         }
     }
@@ -64,6 +72,7 @@ fn main() -> ExitCode {
         Chore::Test { install, args } => test::run(install, &args),
         Chore::Demo => demo::run(),
         Chore::Bench { args } => bench::run(&args),
+        Chore::Fuzz { seconds } => fuzz::run(seconds),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -97,6 +106,8 @@ mod tests {
     fn what_is_not_understood_is_refused() {
         assert_eq!(parse("demo -- now"), Err("cannot read `demo -- now`".to_owned()));
         assert_eq!(parse("tests"), Err("cannot read `tests`".to_owned()));
+        assert_eq!(parse("fuzz soon"), Err("`soon` is no number of seconds".to_owned()));
+        assert_eq!(parse("fuzz 60"), Ok(Chore::Fuzz { seconds: 60 }));
         assert_eq!(parse(""), Ok(Chore::Help));
     }
 }
