@@ -23,15 +23,15 @@ fn set(variant: &'static str, cause_of: CheckpointError, cause: &'static str) ->
 }
 
 pub(crate) fn chapter() -> Chapter {
+    let mut entries = opening();
+    entries.extend(reading());
+    entries.extend(sets());
+    Chapter { title: "Checkpoints", entries }
+}
+
+fn opening() -> Vec<Entry> {
     let failing = || io::Error::from_raw_os_error(5);
-    let empty = GgufError::Counts { keys: 9, tensors: 9, file_len: 40 };
-    let mut entries = vec![
-        entry(
-            "Error::Source",
-            SourceError::NoCheckpoint { path: "models".into() },
-            "No checkpoint is there.",
-            "Name a GGUF file, any shard of a set, or a folder with one checkpoint.",
-        ),
+    vec![
         entry(
             "SourceError::NoCheckpoint",
             SourceError::NoCheckpoint { path: "models".into() },
@@ -72,6 +72,12 @@ pub(crate) fn chapter() -> Chapter {
             "Checkpoints are read by position, not as a stream.",
             "Name a file.",
         ),
+    ]
+}
+
+fn reading() -> Vec<Entry> {
+    let empty = GgufError::Counts { keys: 9, tensors: 9, file_len: 40 };
+    vec![
         entry(
             "SourceError::Gguf",
             SourceError::Gguf { path: file(), cause: empty },
@@ -106,8 +112,11 @@ pub(crate) fn chapter() -> Chapter {
             "A mistake of the program.",
             "Report it.",
         ),
-    ];
-    entries.extend([
+    ]
+}
+
+fn sets() -> Vec<Entry> {
+    vec![
         set("CheckpointError::Empty", CheckpointError::Empty, "There is no shard."),
         set(
             "CheckpointError::KeyType",
@@ -144,6 +153,5 @@ pub(crate) fn chapter() -> Chapter {
             CheckpointError::DuplicateTensor { name: "a".into(), first: 1, second: 2 },
             "Shards of two sets, or a set that is not sound.",
         ),
-    ]);
-    Chapter { title: "Checkpoints", entries }
+    ]
 }

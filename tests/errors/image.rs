@@ -11,6 +11,7 @@ const TABLE: &str = "Pack with `--select table`, which needs no step.";
 pub(crate) fn chapter() -> Chapter {
     let mut entries = layouts();
     entries.extend(tensors());
+    entries.extend(tiles());
     entries.extend(steps());
     Chapter { title: "Layouts and selections", entries }
 }
@@ -24,12 +25,6 @@ fn parsed(text: &str) -> ImageError {
 
 fn layouts() -> Vec<Entry> {
     vec![
-        entry(
-            "Error::Image",
-            parsed("4x66/512"),
-            "The checkpoint has no such image. On the command line a layout that is none has code 2.",
-            "Correct the layout or the selection.",
-        ),
         entry(
             "ImageError::LayoutBounds",
             parsed("4x66/512"),
@@ -65,7 +60,6 @@ fn layouts() -> Vec<Entry> {
 
 fn tensors() -> Vec<Entry> {
     let tensor = || "blk.0.ssm_conv1d.weight".to_owned();
-    let (format, limit) = (Format::F32, 64 << 20);
     vec![
         entry(
             "ImageError::Dims",
@@ -95,6 +89,13 @@ fn tensors() -> Vec<Entry> {
             "A row must be whole blocks.",
             "Fetch the checkpoint again.",
         ),
+    ]
+}
+
+fn tiles() -> Vec<Entry> {
+    let tensor = || "blk.0.ssm_conv1d.weight".to_owned();
+    let (format, limit) = (Format::F32, 64 << 20);
+    vec![
         entry(
             "ImageError::NotAKernel",
             ImageError::NotAKernel {

@@ -106,6 +106,14 @@ fn a_loader_refuses_what_the_card_is_not() {
         assert_eq!(load(&dir, &mut card, base), Err(refusal.to_owned()));
         assert_eq!(card.words, 0);
     }
+    let edited = fs::read_to_string(dir.join("image.json")).unwrap().replacen(
+        "\"lines\":",
+        "\"lines\":1",
+        1,
+    );
+    fs::write(dir.join("image.json"), edited).unwrap();
+    let refused = load(&dir, &mut Card::new(4, 72, lines + 64), 0);
+    assert_eq!(refused, Err("image.json is damaged".to_owned()));
 }
 
 /// Memory that was never written never passes for a tile.
