@@ -147,6 +147,16 @@ fn images() -> Vec<Entry> {
             "Use that version, or a later one.",
         ),
         entry(
+            "ManifestError::Plan",
+            Error::Damaged {
+                path: "models/a.image/image.json".into(),
+                why: wimg_core::ManifestError::Plan("tensor `a`: its placement is another".into())
+                    .to_string(),
+            },
+            "What `image.json` says of its tensors does not agree with itself (the viewer, which has no headers, tells).",
+            "Copy or pack the image again.",
+        ),
+        entry(
             "Error::NotWhole",
             Error::NotWhole { path: path(), selection: "machine" },
             "The image holds what the machine reads, not all of the checkpoint.",

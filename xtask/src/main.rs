@@ -2,11 +2,14 @@
 //! they share is a [`step::Step`], a command line that is shown and then run.
 
 mod bench;
+#[cfg(feature = "web")]
+mod bundle;
 mod demo;
 mod fuzz;
 mod setup;
 mod step;
 mod test;
+mod web;
 
 use std::process::ExitCode;
 
@@ -21,16 +24,27 @@ usage: cargo xtask COMMAND
   bench [-- ARGS]              run the benchmarks; ARGS go to `cargo bench`
   fuzz SECONDS                 look for inputs that break what must hold, all
                                targets in turn; needs a nightly toolchain
+  web                          build the page into target/web
 ";
 
 /// What a command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum Chore {
     Help,
-    Test { install: bool, args: Vec<String> },
+    Test {
+        install: bool,
+        args: Vec<String>,
+    },
     Demo,
-    Bench { args: Vec<String> },
-    Fuzz { seconds: u64 },
+    Fuzz {
+        seconds: u64,
+    },
+    Bench {
+        args: Vec<String>,
+    },
+    Web,
+    /// The part of `web` that its own build of xtask does.
+    Bundle,
 }
 
 impl Chore {
@@ -50,6 +64,8 @@ impl Chore {
                 Ok(seconds) => Ok(Chore::Fuzz { seconds }),
                 Err(_) => Err(format!("`{seconds}` is no number of seconds")),
             },
+            ["web"] if args.is_empty() => Ok(Chore::Web),
+            ["web-bundle"] if args.is_empty() => Ok(Chore::Bundle),
             _ => Err(format!("cannot read `{}`", words.join(" "))),
         }
     }
@@ -73,6 +89,8 @@ fn main() -> ExitCode {
         Chore::Demo => demo::run(),
         Chore::Bench { args } => bench::run(&args),
         Chore::Fuzz { seconds } => fuzz::run(seconds),
+        Chore::Web => web::run(),
+        Chore::Bundle => web::bundle(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
