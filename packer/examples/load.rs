@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use wimg::core::crc32c;
+use wimg::core::{Digest, crc32c};
 
 /// Bytes of a word of the bus.
 const WORD: u64 = 64;
@@ -106,6 +106,13 @@ impl Image {
     fn open(dir: &Path) -> Result<Image, String> {
         let read = |name: &str| fs::read(dir.join(name)).map_err(|why| format!("{name}: {why}"));
         let text = read("image.json")?;
+        // The last line is the digest of all others.
+        let lines = text.strip_suffix(b"\n").unwrap_or(&text);
+        let end = lines.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let (body, last) = text.split_at(end);
+        if last != format!("\"digest\":\"{}\"}}\n", Digest::of(body)).as_bytes() {
+            return Err("image.json is damaged".to_owned());
+        }
         let manifest: Value = serde_json::from_slice(&text).map_err(|why| why.to_string())?;
         if number(&manifest, "format")? != 1 {
             return Err("image.json is of a later format".to_owned());

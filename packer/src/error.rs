@@ -1,4 +1,6 @@
 //! What can go wrong in the packer, and the exit code that says what to do about it.
+//!
+#![doc = include_str!("../ERRORS.md")]
 
 use std::io;
 use std::path::{Path, PathBuf};

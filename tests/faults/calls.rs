@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use rayon::prelude::*;
 use wimg::verify::{VerifyOptions, verify};
 
-use crate::lab::{Fault, Outcome, Tree, checkpoint, run, tree, words};
+use crate::lab::{Fault, Outcome, Tree, checkpoint, disturb, run, tree, words};
 
 /// A command that is run under faults, and what it starts from.
 struct Scenario {
@@ -232,4 +233,31 @@ fn a_file_system_without_exchange_is_served_too() {
         }
         assert!(hits > 0);
     }
+}
+
+/// A program that writes where the result belongs leaves half of it there.
+#[test]
+fn half_a_result_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("target");
+    let copy = || {
+        let mut python = Command::new("python3");
+        let script = "import sys; out = open(sys.argv[1], 'wb', buffering=0); \
+                      [out.write(b'part') for _ in range(8)]";
+        python.args(["-c", script]).arg(&target);
+        python
+    };
+    assert_eq!(disturb(folder.path(), copy(), Fault::default()).code, Some(0));
+    let new = state(folder.path(), "target");
+    for fault in [
+        Fault { what: "KILL", at: 5, ..Fault::default() },
+        Fault { what: "EIO", at: 5, ..Fault::default() },
+        Fault { bytes: Some(13), ..Fault::default() },
+    ] {
+        let outcome = disturb(folder.path(), copy(), fault);
+        assert!(outcome.code != Some(0) && outcome.hit.is_some(), "{outcome:?}");
+        let after = state(folder.path(), "target");
+        assert!(after.is_some() && after != new, "{fault:?}");
+    }
+    assert_eq!(fs::read(target).unwrap(), b"partpartpartp");
 }

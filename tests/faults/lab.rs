@@ -80,8 +80,6 @@ pub(crate) struct Fault {
 pub(crate) struct Outcome {
     /// The exit code; none of a run that was killed.
     pub(crate) code: Option<i32>,
-    /// Its results.
-    pub(crate) out: String,
     /// What it said.
     pub(crate) err: String,
     /// The call that the fault hit, if it hit one.
@@ -90,10 +88,16 @@ pub(crate) struct Outcome {
 
 /// Runs the program on absolute paths in `folder`, with a fault.
 pub(crate) fn run(folder: &Path, words: &[String], fault: Fault) -> Outcome {
+    let mut wimg = command(folder);
+    wimg.args(words);
+    disturb(folder, wimg, fault)
+}
+
+/// Runs any program with a fault.
+pub(crate) fn disturb(folder: &Path, mut command: Command, fault: Fault) -> Outcome {
     let log = folder.join("hit.log");
     let _ = fs::remove_file(&log);
-    let mut command = command(folder);
-    command.args(words).env("LD_PRELOAD", &SHIM.1);
+    command.env("LD_PRELOAD", &SHIM.1);
     command.env("WIMG_FAULT_UNDER", folder).env("WIMG_FAULT_LOG", &log);
     command.env("WIMG_FAULT_AT", fault.at.to_string()).env("WIMG_FAULT_DO", fault.what);
     command.env("WIMG_FAULT_ONLY", fault.only);
@@ -104,13 +108,8 @@ pub(crate) fn run(folder: &Path, words: &[String], fault: Fault) -> Outcome {
     let hit = fs::read_to_string(&log).ok();
     let _ = fs::remove_file(&log);
     let killed = output.status.signal();
-    assert!(killed.is_none() || killed == Some(9), "{words:?} {fault:?}: signal {killed:?}");
-    Outcome {
-        code: output.status.code(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-        hit,
-    }
+    assert!(killed.is_none() || killed == Some(9), "{command:?} {fault:?}: signal {killed:?}");
+    Outcome { code: output.status.code(), err: String::from_utf8(output.stderr).unwrap(), hit }
 }
 
 /// The words of a command line in which `FOLDER` stands for a folder.

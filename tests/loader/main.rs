@@ -101,11 +101,19 @@ fn a_loader_refuses_what_the_card_is_not() {
     for (mut card, base, refusal) in [
         (Card::new(4, 64, 1 << 16), 0, "the image has lines of 72 bytes, the card of 64"),
         (Card::new(2, 72, 1 << 12), 0, "the image has 4 channels, the card 2"),
-        (Card::new(4, 72, lines + 8), 16, "channel 0 is full before the image ends"),
+        (Card::new(4, 72, lines + 8), 16, "channel 2 is full before the image ends"),
     ] {
         assert_eq!(load(&dir, &mut card, base), Err(refusal.to_owned()));
         assert_eq!(card.words, 0);
     }
+    let edited = fs::read_to_string(dir.join("image.json")).unwrap().replacen(
+        "\"lines\":",
+        "\"lines\":1",
+        1,
+    );
+    fs::write(dir.join("image.json"), edited).unwrap();
+    let refused = load(&dir, &mut Card::new(4, 72, lines + 64), 0);
+    assert_eq!(refused, Err("image.json is damaged".to_owned()));
 }
 
 /// Memory that was never written never passes for a tile.

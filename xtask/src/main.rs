@@ -5,6 +5,7 @@ mod bench;
 #[cfg(feature = "web")]
 mod bundle;
 mod demo;
+mod fuzz;
 mod setup;
 mod step;
 mod test;
@@ -21,6 +22,8 @@ usage: cargo xtask COMMAND
   demo                         make a small checkpoint, pack it at both beats,
                                verify the images and print the ledger
   bench [-- ARGS]              run the benchmarks; ARGS go to `cargo bench`
+  fuzz SECONDS                 look for inputs that break what must hold, all
+                               targets in turn; needs a nightly toolchain
   web                          build the page into target/web
 ";
 
@@ -33,6 +36,9 @@ enum Chore {
         args: Vec<String>,
     },
     Demo,
+    Fuzz {
+        seconds: u64,
+    },
     Bench {
         args: Vec<String>,
     },
@@ -54,6 +60,10 @@ impl Chore {
             ["test", "--install"] => Ok(Chore::Test { install: true, args }),
             ["demo"] if args.is_empty() => Ok(Chore::Demo),
             ["bench"] => Ok(Chore::Bench { args }),
+            ["fuzz", seconds] if args.is_empty() => match seconds.parse() {
+                Ok(seconds) => Ok(Chore::Fuzz { seconds }),
+                Err(_) => Err(format!("`{seconds}` is no number of seconds")),
+            },
             ["web"] if args.is_empty() => Ok(Chore::Web),
             ["web-bundle"] if args.is_empty() => Ok(Chore::Bundle),
             _ => Err(format!("cannot read `{}`", words.join(" "))),
@@ -78,6 +88,7 @@ fn main() -> ExitCode {
         Chore::Test { install, args } => test::run(install, &args),
         Chore::Demo => demo::run(),
         Chore::Bench { args } => bench::run(&args),
+        Chore::Fuzz { seconds } => fuzz::run(seconds),
         Chore::Web => web::run(),
         Chore::Bundle => web::bundle(),
     };
@@ -113,6 +124,8 @@ mod tests {
     fn what_is_not_understood_is_refused() {
         assert_eq!(parse("demo -- now"), Err("cannot read `demo -- now`".to_owned()));
         assert_eq!(parse("tests"), Err("cannot read `tests`".to_owned()));
+        assert_eq!(parse("fuzz soon"), Err("`soon` is no number of seconds".to_owned()));
+        assert_eq!(parse("fuzz 60"), Ok(Chore::Fuzz { seconds: 60 }));
         assert_eq!(parse(""), Ok(Chore::Help));
     }
 }

@@ -66,8 +66,9 @@ pub(crate) fn consistent(plan: &Plan) {
     assert!(image.skew_lines() <= image.largest_tile_lines());
     for (tensor, placement) in image.placements().iter().enumerate() {
         for row in [0, placement.cut.rows / 2, placement.cut.rows - 1] {
-            let Some(found) = image.locate(tensor, row) else { panic!("row {row} is nowhere") };
-            let tile = found.tile;
+            let tile = image.locate(tensor, row).map(|found| found.tile);
+            assert!(tile.is_some(), "row {row} is nowhere");
+            let Some(tile) = tile else { continue };
             assert!((tile.first_row..tile.end_row).contains(&row));
             assert_eq!(image.at(tile.channel, tile.line), Some(tile));
             assert_eq!(image.tile(tile.index), Some(tile));

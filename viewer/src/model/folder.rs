@@ -248,7 +248,7 @@ impl Folder<'_> {
                 progress.add(check_tile(image, task, tile, word).map_err(said)?);
             }
         }
-        verifier.absorb(window, bytes, &restored).map_err(said)
+        verifier.absorb(window, bytes, &mut restored).map_err(said)
     }
 
     /// One tile's bytes as its channel file has them, and what is wrong with
