@@ -1,0 +1,37 @@
+//! The page as `cargo xtask web` built it.
+
+use super::PageFile;
+
+/// Its files.
+pub(super) const FILES: Option<&[PageFile]> = Some(&[
+    PageFile {
+        name: "index.html",
+        media: "text/html; charset=utf-8",
+        bytes: include_bytes!("../../../target/web/index.html"),
+    },
+    PageFile {
+        name: "style.css",
+        media: "text/css; charset=utf-8",
+        bytes: include_bytes!("../../../target/web/style.css"),
+    },
+    PageFile {
+        name: "main.js",
+        media: "text/javascript; charset=utf-8",
+        bytes: include_bytes!("../../../target/web/main.js"),
+    },
+    PageFile {
+        name: "worker.js",
+        media: "text/javascript; charset=utf-8",
+        bytes: include_bytes!("../../../target/web/worker.js"),
+    },
+    PageFile {
+        name: "viewer.js",
+        media: "text/javascript; charset=utf-8",
+        bytes: include_bytes!("../../../target/web/viewer.js"),
+    },
+    PageFile {
+        name: "viewer_bg.wasm",
+        media: "application/wasm",
+        bytes: include_bytes!("../../../target/web/viewer_bg.wasm"),
+    },
+]);
