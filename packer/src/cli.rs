@@ -9,14 +9,18 @@ mod exit;
 mod failure;
 mod ledger;
 mod locate;
+mod pack;
 mod plan;
+mod progress;
 mod quantity;
 mod record;
+mod row;
 mod subject;
 mod synth;
+mod verify;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::Write;
 
 use clap::Parser;
 
@@ -28,14 +32,14 @@ use failure::Failure;
 /// exit code: 0 done, 1 damage found or images differ, 2 the command line is
 /// wrong, 3 bad input, 4 input/output or resources, 5 no usable GPU.
 ///
-/// `_bar`: whether `err` is a terminal, on which progress is a bar.
+/// `bar`: whether `err` is a terminal, on which progress is a bar.
 pub fn run(
     args: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,
     err: &mut (dyn Write + Send),
-    _bar: bool,
+    bar: bool,
 ) -> u8 {
-    let mut console = Console { out, err, exit: Exit::DONE };
+    let mut console = Console { out, err, bar, exit: Exit::DONE };
     let done = match Args::try_parse_from(args) {
         Ok(args) => command(&args.command, &mut console),
         Err(told) => console.tell(&told),
@@ -49,6 +53,8 @@ pub fn run(
 
 fn command(command: &Command, console: &mut Console<'_>) -> Result<(), Failure> {
     match command {
+        Command::Pack(args) => pack::run(args, console),
+        Command::Verify(args) => verify::run(args, console),
         Command::Plan(args) => plan::run(args, console),
         Command::Ledger(args) => ledger::run(args, console),
         Command::Locate(args) => locate::run(args, console),
@@ -63,6 +69,8 @@ struct Console<'a> {
     out: &'a mut dyn Write,
     /// Errors and progress.
     err: &'a mut (dyn Write + Send),
+    /// Whether progress is a bar.
+    bar: bool,
     /// The worst so far.
     exit: Exit,
 }
@@ -91,12 +99,5 @@ impl Console<'_> {
             return Ok(());
         }
         Ok(self.out.write_all(text.as_bytes())?)
-    }
-}
-
-/// Writes that fail on their own are failures of the output.
-impl From<io::Error> for Failure {
-    fn from(cause: io::Error) -> Failure {
-        Failure::Output(cause)
     }
 }

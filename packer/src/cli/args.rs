@@ -7,6 +7,7 @@ use clap::{Args as ArgsOf, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use wimg_core::{HEADERS, ImageError, ImageLayout, Selection};
 
+use super::failure::Failure;
 use crate::synth::SCALE_MAX;
 
 /// What every command's help ends with.
@@ -30,6 +31,12 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Pack a checkpoint into an image, and verify what is on the disk
+    #[command(after_help = EXIT_CODES)]
+    Pack(PackArgs),
+    /// Check an image: every tile, every tensor, every file
+    #[command(after_help = EXIT_CODES)]
+    Verify(VerifyArgs),
     /// Show what packing a checkpoint would give and take; nothing is written
     #[command(after_help = EXIT_CODES)]
     Plan(PlanArgs),
@@ -45,6 +52,48 @@ pub(crate) enum Command {
     /// Print a shell's completion script
     #[command(after_help = EXIT_CODES)]
     Completions(CompletionsArgs),
+}
+
+#[derive(Debug, ArgsOf)]
+pub(crate) struct PackArgs {
+    /// A GGUF file, any shard of a split set, or a folder with one checkpoint
+    pub(crate) checkpoint: PathBuf,
+    /// The image's folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Replace an image that is there, once the new one is whole
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Do not read the image back and verify it
+    #[arg(long)]
+    pub(crate) no_verify: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) image: ImageArgs,
+}
+
+#[derive(Debug, ArgsOf)]
+pub(crate) struct VerifyArgs {
+    /// The image's folder
+    pub(crate) dir: PathBuf,
+    /// Check only plan, lengths, small files and 64 tiles
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Compare with the checkpoint that the image was made from, byte for byte
+    #[arg(long, value_name = "CHECKPOINT")]
+    pub(crate) source: Option<PathBuf>,
+    /// Show so many damages, 0 for all; the rest are counted
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) limit: usize,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, ArgsOf)]
@@ -197,7 +246,7 @@ pub(crate) struct ImageArgs {
 
 impl ImageArgs {
     /// The layout that the flags say: single ones go on top of `--layout` or `--beat`.
-    pub(crate) fn layout(&self) -> Result<ImageLayout, ImageError> {
+    pub(crate) fn layout(&self) -> Result<ImageLayout, Failure> {
         let base = self.layout.or(self.beat).unwrap_or_default();
         let layout = ImageLayout {
             channels: self.channels.unwrap_or(base.channels),
@@ -209,7 +258,7 @@ impl ImageArgs {
             octets: self.octets || base.octets,
             slot: self.slot.unwrap_or(base.slot),
         };
-        layout.validate()?;
+        layout.validate().map_err(|error| Failure::Usage(error.to_string()))?;
         Ok(layout)
     }
 

@@ -1,0 +1,66 @@
+//! `wimg pack`: a checkpoint into an image directory.
+
+use wimg_core::Escaped;
+
+use super::Console;
+use super::args::{OutputFormat, PackArgs};
+use super::failure::Failure;
+use super::progress::Reporter;
+use super::quantity::Bytes;
+use super::record::Record;
+use super::row::RowWith;
+use super::subject::refuse_image;
+use crate::pack::{PackDone, PackOptions, pack};
+
+pub(crate) fn run(args: &PackArgs, console: &mut Console<'_>) -> Result<(), Failure> {
+    refuse_image(&args.checkpoint)?;
+    let options = PackOptions {
+        selection: args.image.select,
+        layout: args.image.layout()?,
+        out: args.out.clone(),
+        force: args.force,
+        verify: !args.no_verify,
+    };
+    let done = {
+        let reporter = Reporter::new(console.err, console.bar, args.quiet);
+        pack(&args.checkpoint, &options, &|progress| reporter.tell(progress))?
+    };
+    let row = || RowWith { row: &done.row, more: record(&done) };
+    let text = match args.output.format {
+        OutputFormat::Text => text(&done),
+        OutputFormat::Json => row().json(),
+        OutputFormat::Csv => row().csv(),
+    };
+    Ok(console.out.write_all(text.as_bytes())?)
+}
+
+fn record(done: &PackDone) -> Record {
+    Record(vec![
+        ("id", done.id.to_string().into()),
+        ("read_bytes", done.read_bytes.into()),
+        ("written_bytes", done.written_bytes.into()),
+        ("seconds", done.seconds.into()),
+        ("verified", done.verified.is_some().into()),
+        ("verify_seconds", done.verified.as_ref().map(|report| report.seconds).into()),
+    ])
+}
+
+fn text(done: &PackDone) -> String {
+    let row = &done.row;
+    let speed = done.read_bytes as f64 / done.seconds.max(f64::MIN_POSITIVE) / 1e9;
+    let verified = match &done.verified {
+        Some(report) => format!("{} tiles in {:.3} s", report.tiles, report.seconds),
+        None => "no, as asked".to_owned(),
+    };
+    let lines = [
+        ("checkpoint", Escaped::new(&row.checkpoint).to_string()),
+        ("layout", row.layout.clone()),
+        ("selection", row.selection.clone()),
+        ("id", done.id.to_string()),
+        ("read", Bytes(done.read_bytes).to_string()),
+        ("written", Bytes(done.written_bytes).to_string()),
+        ("time", format!("{:.3} s, {speed:.2} GB/s read", done.seconds)),
+        ("verified", verified),
+    ];
+    lines.iter().map(|(name, value)| format!("{name:<10}  {value}\n")).collect()
+}
