@@ -4,9 +4,12 @@
 pub mod cli;
 pub mod error;
 pub mod pack;
+pub mod page;
 pub mod pipeline;
 pub mod progress;
+pub mod report;
 mod rest;
+pub mod serve;
 pub mod source;
 pub mod store;
 pub mod synth;

@@ -8,15 +8,13 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `index.html` | the markup. It names the others in exactly one line each, the scripts last: `<link rel="stylesheet" href="style.css">`, `<script src="viewer.js"></script>`, `<script src="main.js"></script>`; and has one `<meta http-equiv="Content-Security-Policy" content="…">` |
-//! | `style.css` | the style; names no other file |
-//! | `main.js` | starts the page: a classic script |
-//! | `worker.js` | what a worker runs after `viewer.js`: a classic script |
-//! | `viewer.js` | wasm-bindgen's glue, its target `no-modules` |
-//! | `viewer_bg.wasm` | the viewer |
+//! | `index.html` | the markup: it names `style.css` in one `link` and `wimg.js` in one `script`, and has one `meta` with its Content-Security-Policy |
+//! | `style.css` | the style: it names no other file |
+//! | `wimg.js` | one classic script, for the page, its worker and a report alike |
+//! | `wimg.wasm` | the viewer |
 //!
-//! `main.js` starts from `globalThis.WIMG_EMBEDDED` where it is there, and else
-//! fetches `viewer_bg.wasm` and then `data/index.json`. The first is what
+//! The script starts from `globalThis.WIMG_EMBEDDED` where that is set, and
+//! else fetches `wimg.wasm` and `data/index.json`. The first is what
 //! [`crate::report`] writes, the second what [`crate::serve`] serves.
 
 #[cfg_attr(not(feature = "page"), path = "page/absent.rs")]

@@ -35,7 +35,7 @@ pub fn header_name(shard: usize) -> String {
 }
 
 /// Whether an image directory may hold a file of this name.
-fn is_image_file(name: &OsStr) -> bool {
+pub(crate) fn is_image_file(name: &OsStr) -> bool {
     let numbered = |name: &str, start: &str, end: &str| {
         name.strip_prefix(start)
             .and_then(|name| name.strip_suffix(end))

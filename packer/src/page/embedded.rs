@@ -15,23 +15,13 @@ pub(super) const FILES: Option<&[PageFile]> = Some(&[
         bytes: include_bytes!("../../../target/web/style.css"),
     },
     PageFile {
-        name: "main.js",
+        name: "wimg.js",
         media: "text/javascript; charset=utf-8",
-        bytes: include_bytes!("../../../target/web/main.js"),
+        bytes: include_bytes!("../../../target/web/wimg.js"),
     },
     PageFile {
-        name: "worker.js",
-        media: "text/javascript; charset=utf-8",
-        bytes: include_bytes!("../../../target/web/worker.js"),
-    },
-    PageFile {
-        name: "viewer.js",
-        media: "text/javascript; charset=utf-8",
-        bytes: include_bytes!("../../../target/web/viewer.js"),
-    },
-    PageFile {
-        name: "viewer_bg.wasm",
+        name: "wimg.wasm",
         media: "application/wasm",
-        bytes: include_bytes!("../../../target/web/viewer_bg.wasm"),
+        bytes: include_bytes!("../../../target/web/wimg.wasm"),
     },
 ]);
