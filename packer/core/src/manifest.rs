@@ -1,7 +1,4 @@
-//! `image.json`: what an image directory holds, and what it was made from.
-//!
-//! FORMAT.md beside this crate fixes it. It is canonical: recomputing it from
-//! the other files gives the same bytes, and its BLAKE3 is the image's id.
+#![doc = include_str!("../FORMAT.md")]
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
