@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use wimg_core::{Escaped, ImageError, PackError};
 
+use crate::report::ReportError;
+use crate::serve::ServeError;
 use crate::source::SourceError;
 use crate::synth::SynthError;
 
@@ -25,6 +27,12 @@ pub enum Error {
     /// A synthetic checkpoint was not written.
     #[error(transparent)]
     Synth(#[from] SynthError),
+    /// The page cannot be served.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// There is no report of it.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// The operating system refused.
     #[error("`{}`: {doing}: {cause}", shown(.path))]
     Io {
@@ -129,6 +137,7 @@ impl Error {
             Error::Io { cause, .. } if is_missing(cause) => 3,
             Error::Source(error) if error.is_io() => 4,
             Error::Synth(SynthError::Io { .. } | SynthError::Space { .. }) => 4,
+            Error::Serve(ServeError::Listen { .. }) => 4,
             Error::Io { .. } | Error::Space { .. } | Error::Unverified(_) | Error::Stopped(_) => 4,
             _ => 3,
         }

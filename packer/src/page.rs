@@ -13,9 +13,10 @@
 //! | `wimg.js` | one classic script, for the page, its worker and a report alike |
 //! | `wimg.wasm` | the viewer |
 //!
-//! The script starts from `globalThis.WIMG_EMBEDDED` where that is set, and
-//! else fetches `wimg.wasm` and `data/index.json`. The first is what
-//! [`crate::report`] writes, the second what [`crate::serve`] serves.
+//! The script starts from the elements `wimg-wasm` and `wimg-data` where they
+//! are in the page, and else fetches `wimg.wasm` and `data/index.json`. The
+//! first is what [`crate::report`] writes, the second what [`crate::serve`]
+//! serves.
 
 #[cfg_attr(not(feature = "page"), path = "page/absent.rs")]
 mod embedded;

@@ -171,8 +171,8 @@ impl Site {
     /// Gives a connection its thread, or turns it away.
     fn take(self: &Arc<Site>, stream: TcpStream) {
         if self.open.fetch_add(1, Ordering::Relaxed) >= self.limits.connections {
-            // Short enough for the socket's own buffer: this waits for nobody.
-            let _ = Response::refusal(&Refusal::Busy).send(&stream, false);
+            // A client may not get the refusal: this waits for nobody.
+            let _ = turn_away(&stream);
             self.open.fetch_sub(1, Ordering::Relaxed);
             return;
         }
@@ -230,6 +230,15 @@ impl Site {
         let file = self.folder.as_ref().ok_or(Refusal::NotFound)?.file(path)?;
         Response::file(file, request.range.as_deref())
     }
+}
+
+/// Refuses without waiting for the request, nor for the answer to be taken.
+fn turn_away(mut stream: &TcpStream) -> io::Result<()> {
+    stream.set_nonblocking(true)?;
+    // What has come already is read: closing over it would reset the connection.
+    let _ = stream.read(&mut [0; 4096]);
+    Response::refusal(&Refusal::Busy).send(stream, false)?;
+    stream.shutdown(Shutdown::Write)
 }
 
 /// Says that no more comes, and reads what the client still sends for a moment.

@@ -6,7 +6,7 @@ use super::Console;
 use super::args::ServeArgs;
 use super::failure::Failure;
 use crate::page::{NO_PAGE, Page};
-use crate::serve::{ServeError, ServeOptions, Server};
+use crate::serve::{ServeOptions, Server};
 
 pub(crate) fn run(args: &ServeArgs, console: &mut Console<'_>) -> Result<(), Failure> {
     let page = Page::embedded().ok_or_else(|| Failure::Usage(NO_PAGE.to_owned()))?;
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &ServeArgs, console: &mut Console<'_>) -> Result<(), Fai
         port: args.port,
         ..ServeOptions::default()
     };
-    let server = Server::bind(page, &options)?;
+    let server = Server::bind(page, &options).map_err(crate::Error::from)?;
     if !server.is_local() {
         let what = match &args.dir {
             Some(_) => "the page, and the ledgers and images of the folder",
@@ -51,15 +51,5 @@ fn open(url: &str) {
     if let Ok(mut child) = command.spawn() {
         // Some wait for the browser to end; somebody has to wait for them.
         std::thread::spawn(move || child.wait());
-    }
-}
-
-impl From<ServeError> for Failure {
-    fn from(error: ServeError) -> Failure {
-        let text = error.to_string();
-        match error {
-            ServeError::Folder { .. } => Failure::Input(text),
-            ServeError::Listen { .. } => Failure::Resources(text),
-        }
     }
 }

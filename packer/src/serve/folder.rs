@@ -80,7 +80,7 @@ impl Folder {
     }
 
     /// Looks for the ledgers and images in and below the folder. Hidden folders
-    /// and links are not followed; an image's folder holds nothing else.
+    /// and links to folders are passed over; an image's folder holds nothing else.
     pub fn index(&self) -> Index {
         let mut index = Index::default();
         let mut left = ENTRIES;
@@ -130,7 +130,8 @@ impl Folder {
         let path: PathBuf = parts.iter().map(|part| OsStr::from_bytes(part)).collect();
         let name = path.file_name().ok_or(Refusal::NotFound)?;
         let ledger = is_ledger_name(name);
-        let of_image = is_image_file(name) && self.regular(&path.with_file_name(IMAGE_JSON)).is_some();
+        let of_image =
+            is_image_file(name) && self.regular(&path.with_file_name(IMAGE_JSON)).is_some();
         if !ledger && !of_image {
             return Err(Refusal::NotFound);
         }

@@ -54,8 +54,12 @@ impl Refusal {
     fn words(&self) -> &'static str {
         match self {
             Refusal::Malformed(why) => why,
-            Refusal::Host => "this server does not answer to that name: use its address, or give wimg serve the name with --host",
-            Refusal::NotFound => "there is no such file here: only the page, ledgers and images are served",
+            Refusal::Host => {
+                "this server does not answer to that name: use its address, or give wimg serve the name with --host"
+            }
+            Refusal::NotFound => {
+                "there is no such file here: only the page, ledgers and images are served"
+            }
             Refusal::Method => "only GET and HEAD are answered",
             Refusal::Late => "the request took too long",
             Refusal::Outside(_) => "the file has no such bytes",
