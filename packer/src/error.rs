@@ -6,8 +6,12 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use wimg_core::{Escaped, ImageError, PackError};
 
+<<<<<<< HEAD
 use crate::report::ReportError;
 use crate::serve::ServeError;
+=======
+use crate::gpu::GpuError;
+>>>>>>> main
 use crate::source::SourceError;
 use crate::synth::SynthError;
 
@@ -27,12 +31,18 @@ pub enum Error {
     /// A synthetic checkpoint was not written.
     #[error(transparent)]
     Synth(#[from] SynthError),
+<<<<<<< HEAD
     /// The page cannot be served.
     #[error(transparent)]
     Serve(#[from] ServeError),
     /// There is no report of it.
     #[error(transparent)]
     Report(#[from] ReportError),
+=======
+    /// No GPU can be used, or it failed.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+>>>>>>> main
     /// The operating system refused.
     #[error("`{}`: {doing}: {cause}", shown(.path))]
     Io {
@@ -128,9 +138,10 @@ impl Error {
     }
 
     /// The exit code: 1 damage found, 3 bad input (do not retry), 4 I/O or
-    /// resources (a retry may help).
+    /// resources (a retry may help), 5 no usable GPU.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Error::Gpu(_) => 5,
             Error::Damaged { .. } | Error::OtherSource { .. } => 1,
             // A path that names nothing is the caller's mistake, not the disk's.
             Error::Source(SourceError::Open { cause, .. }) if is_missing(cause) => 3,

@@ -1,8 +1,11 @@
 //! The native packer: checkpoints and image directories on disk, and the
 //! pipeline between them. What an image is, is [`core`]'s.
 
+pub mod backend;
 pub mod cli;
 pub mod error;
+#[cfg_attr(not(feature = "gpu"), path = "gpu/absent.rs")]
+pub mod gpu;
 pub mod pack;
 pub mod page;
 pub mod pipeline;

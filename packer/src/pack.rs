@@ -9,8 +9,10 @@ use serde::Serialize;
 use wimg_core::window::WindowLimit;
 use wimg_core::{Digest, ImageLayout, ImageRow, Manifest, Plan, Selection};
 
+use crate::backend::{BackendOptions, BackendReport};
 use crate::error::{Error, shown};
-use crate::pipeline::{self, Middle, WINDOWS_BYTES};
+use crate::pipeline::middle::Middle;
+use crate::pipeline::{self, WINDOWS_BYTES};
 use crate::progress::Tell;
 use crate::rest;
 use crate::source::Source;
@@ -33,6 +35,8 @@ pub struct PackOptions {
     pub force: bool,
     /// Verify what is on the disk before it is put in place.
     pub verify: bool,
+    /// What packs.
+    pub backend: BackendOptions,
 }
 
 /// A packed image.
@@ -48,6 +52,8 @@ pub struct PackDone {
     pub written_bytes: u64,
     /// Seconds from reading the first byte to the last one being on the disk.
     pub seconds: f64,
+    /// What packed it, and what that cost.
+    pub backend: BackendReport,
     /// What verifying it said, unless that was not wanted.
     pub verified: Option<VerifyReport>,
 }
@@ -101,9 +107,10 @@ pub fn pack(checkpoint: &Path, options: &PackOptions, tell: Tell<'_>) -> Result<
     let source = Source::open(checkpoint)?;
     let plan = Plan::new(&source.checkpoint, options.selection, &options.layout)?;
     check(&source, &plan, options)?;
+    let mut middle = Middle::open(&options.backend)?;
     let staging = Staging::create(&options.out, options.force)?;
     let started = Instant::now();
-    let mut contents = pipeline::run(&source, &plan, &Middle::Cpu, &staging, tell)?;
+    let mut contents = pipeline::run(&source, &plan, &mut middle, &staging, tell)?;
     contents.rest = rest::write(&source, &staging)?;
     for (number, header) in source.headers.iter().enumerate() {
         staging.write_file(&header_name(number), header)?;
@@ -116,7 +123,8 @@ pub fn pack(checkpoint: &Path, options: &PackOptions, tell: Tell<'_>) -> Result<
     let cost = cost(&source, &plan, None)?;
     let written_bytes =
         cost.write_bytes + contents.rest.as_ref().map_or(0, |rest| rest.length) + text.len() as u64;
-    staging.write_file(RUN_JSON, run_json(&source, seconds, &cost).as_bytes())?;
+    let backend = middle.report();
+    staging.write_file(RUN_JSON, run_json(&source, seconds, &cost, &backend).as_bytes())?;
     let verified = if options.verify { Some(verify_staged(&staging, &plan, tell)?) } else { None };
     staging.publish()?;
     Ok(PackDone {
@@ -125,6 +133,7 @@ pub fn pack(checkpoint: &Path, options: &PackOptions, tell: Tell<'_>) -> Result<
         read_bytes: cost.read_bytes,
         written_bytes,
         seconds,
+        backend,
         verified,
     })
 }
@@ -172,17 +181,17 @@ fn verify_staged(staging: &Staging, plan: &Plan, tell: Tell<'_>) -> Result<Verif
 
 /// How this copy was made: `run.json`.
 #[derive(Serialize)]
-struct Run {
+struct Run<'a> {
     program: &'static str,
     version: &'static str,
     sources: Vec<RunSource>,
     host: String,
     /// Seconds since 1970.
     time: u64,
-    backend: &'static str,
     seconds: f64,
     read_bytes: u64,
     gb_per_s: f64,
+    packed: &'a BackendReport,
 }
 
 #[derive(Serialize)]
@@ -193,7 +202,7 @@ struct RunSource {
     mtime_ns: String,
 }
 
-fn run_json(source: &Source, seconds: f64, cost: &PackCost) -> String {
+fn run_json(source: &Source, seconds: f64, cost: &PackCost, backend: &BackendReport) -> String {
     let sources = source.files.iter().map(|file| RunSource {
         path: shown(&std::path::absolute(&file.path).unwrap_or_else(|_| file.path.clone())),
         bytes: file.len,
@@ -205,10 +214,10 @@ fn run_json(source: &Source, seconds: f64, cost: &PackCost) -> String {
         sources: sources.collect(),
         host: store::host(),
         time: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-        backend: "cpu",
         seconds,
         read_bytes: cost.read_bytes,
         gb_per_s: cost.read_bytes as f64 / seconds / 1e9,
+        packed: backend,
     };
     serde_json::to_string_pretty(&run).unwrap_or_default() + "\n"
 }

@@ -6,12 +6,13 @@
 
 pub mod budget;
 pub mod cpu;
+pub mod middle;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 
 use rayon::prelude::*;
 use rustix::fs::Advice;
@@ -25,6 +26,7 @@ use crate::progress::{Progress, Stage, Tell};
 use crate::source::Source;
 use crate::store::{Staging, TILES_CRC, channel_name};
 use budget::Budget;
+use middle::{Job, Middle};
 
 /// Bytes of all windows in flight: the most a pack holds besides headers.
 pub const WINDOWS_BYTES: u64 = 128 << 20;
@@ -32,45 +34,25 @@ pub const WINDOWS_BYTES: u64 = 128 << 20;
 /// Windows that may wait between two stages.
 const QUEUE: usize = 2;
 
-/// What packs windows.
-#[derive(Debug)]
-pub enum Middle {
-    /// All cores.
-    Cpu,
-}
-
-/// A window with its bytes.
-struct Job {
-    window: Window,
-    source: Vec<u8>,
-    channel_bytes: Vec<u8>,
-    crcs: Vec<u32>,
-}
-
-impl Job {
-    fn bytes(&self) -> u64 {
-        self.window.source_bytes + self.window.channel_bytes
-    }
-}
-
 /// Packs a plan into a staging directory: the channel files and `tiles.crc`,
 /// on the disk when this returns. `rest` is left to the caller.
 pub fn run(
     source: &Source,
     plan: &Plan,
-    middle: &Middle,
+    middle: &mut Middle,
     staging: &Staging,
     tell: Tell<'_>,
 ) -> Result<Contents, Error> {
     let mut output = Output::create(plan, staging)?;
-    let budget = Budget::new(WINDOWS_BYTES);
+    let budget = Budget::new(middle.budget());
+    let limit = middle.window_limit();
     let (to_middle, from_reader) = sync_channel::<Job>(QUEUE);
     let (to_writer, from_middle) = sync_channel::<Job>(QUEUE);
     let (recycle, recycled) = channel::<(Vec<u8>, Vec<u8>)>();
     let (read, packed, written) = std::thread::scope(|scope| {
         let budget = &budget;
         let reader = scope.spawn(move || {
-            let result = read_windows(source, plan, budget, &recycled, &to_middle);
+            let result = read_windows(source, plan, limit, budget, &recycled, &to_middle);
             drop(to_middle);
             result
         });
@@ -93,12 +75,13 @@ pub fn run(
 fn read_windows(
     source: &Source,
     plan: &Plan,
+    limit: WindowLimit,
     budget: &Budget,
     recycled: &Receiver<(Vec<u8>, Vec<u8>)>,
     next: &SyncSender<Job>,
 ) -> Result<Vec<u32>, Error> {
     let mut crcs = TensorCrcs::new(plan.image().tensors().len());
-    let mut windows = plan.windows(WindowLimit::default()).peekable();
+    let mut windows = plan.windows(limit).peekable();
     while let Some(window) = windows.next() {
         if !budget.take(window.source_bytes + window.channel_bytes) {
             break;
@@ -107,8 +90,8 @@ fn read_windows(
             read_ahead(source, &ahead.sources);
         }
         let (mut bytes, mut channel_bytes) = recycled.try_recv().unwrap_or_default();
-        resize(&mut bytes, window.source_bytes);
-        resize(&mut channel_bytes, window.channel_bytes);
+        resize(&mut bytes, window.source_bytes, limit);
+        resize(&mut channel_bytes, window.channel_bytes, limit);
         read_sources(source, &window, &mut bytes)?;
         crcs.absorb(&window, &bytes);
         let job = Job { window, source: bytes, channel_bytes, crcs: Vec::new() };
@@ -121,8 +104,8 @@ fn read_windows(
 
 /// Makes a recycled buffer as long as it must be, and no larger than is usual:
 /// what a huge tile needed once is given back.
-fn resize(buffer: &mut Vec<u8>, bytes: u64) {
-    let usual = WindowLimit::default().bytes * 2;
+fn resize(buffer: &mut Vec<u8>, bytes: u64, limit: WindowLimit) {
+    let usual = limit.bytes * 2;
     if buffer.capacity() as u64 > usual.max(bytes) {
         *buffer = Vec::new();
     }
@@ -158,25 +141,42 @@ fn read_ahead(source: &Source, ranges: &[SourceRange]) {
     }
 }
 
+/// Keeps the middle busy: jobs go in while it takes them, and come out in
+/// order when it is full or nothing is there to go in.
 fn pack_windows(
     plan: &Plan,
-    middle: &Middle,
+    middle: &mut Middle,
     jobs: &Receiver<Job>,
     next: &SyncSender<Job>,
 ) -> Result<(), Error> {
-    for mut job in jobs {
-        match middle {
-            Middle::Cpu => {
-                let image = plan.image();
-                job.crcs =
-                    cpu::pack_window(image, &job.window, &job.source, &mut job.channel_bytes)?;
-            }
+    let image = plan.image();
+    let mut open = true;
+    loop {
+        let job = match () {
+            () if !open || middle.is_full() => None,
+            () => match jobs.recv_timeout(middle.patience()) {
+                Ok(job) => Some(job),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    open = false;
+                    None
+                }
+            },
+        };
+        if let Some(job) = job {
+            middle.submit(image, job)?;
+            continue;
         }
-        if next.send(job).is_err() {
-            break;
+        middle.flush(image)?;
+        let done = match middle.collect(image)? {
+            // A writer that is gone has failed, and says why itself.
+            Some(job) => next.send(job).is_err(),
+            None => !open,
+        };
+        if done {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 fn write_windows(
