@@ -62,12 +62,9 @@ fn command(command: &Command, console: &mut Console<'_>) -> Result<(), Failure> 
         Command::Ledger(args) => ledger::run(args, console),
         Command::Locate(args) => locate::run(args, console),
         Command::Synth(args) => synth::run(args, console),
-<<<<<<< HEAD
         Command::Serve(args) => serve::run(args, console),
         Command::Report(args) => report::run(args, console),
-=======
         Command::Devices(args) => devices::run(args, console),
->>>>>>> main
         Command::Completions(args) => completions::run(args, console),
     }
 }

@@ -6,12 +6,9 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use wimg_core::{Escaped, ImageError, PackError};
 
-<<<<<<< HEAD
+use crate::gpu::GpuError;
 use crate::report::ReportError;
 use crate::serve::ServeError;
-=======
-use crate::gpu::GpuError;
->>>>>>> main
 use crate::source::SourceError;
 use crate::synth::SynthError;
 
@@ -31,18 +28,15 @@ pub enum Error {
     /// A synthetic checkpoint was not written.
     #[error(transparent)]
     Synth(#[from] SynthError),
-<<<<<<< HEAD
     /// The page cannot be served.
     #[error(transparent)]
     Serve(#[from] ServeError),
     /// There is no report of it.
     #[error(transparent)]
     Report(#[from] ReportError),
-=======
     /// No GPU can be used, or it failed.
     #[error(transparent)]
     Gpu(#[from] GpuError),
->>>>>>> main
     /// The operating system refused.
     #[error("`{}`: {doing}: {cause}", shown(.path))]
     Io {

@@ -131,6 +131,11 @@ impl Browser {
         self.tell("/execute/sync", &json!({ "script": script, "args": arguments }))
     }
 
+    /// Runs a function's body whose last argument is to be called with the result.
+    pub(crate) fn run_async(&self, script: &str) -> Value {
+        self.tell("/execute/async", &json!({ "script": script, "args": [] }))
+    }
+
     /// A script that runs before the scripts of every page that is opened.
     pub(crate) fn before_pages(&self, script: &str) {
         let params = json!({ "source": script });
@@ -142,6 +147,14 @@ impl Browser {
     pub(crate) fn prefer(&self, feature: &str, value: &str) {
         let params = json!({ "features": [{ "name": feature, "value": value }] });
         let command = "Emulation.setEmulatedMedia";
+        self.tell("/goog/cdp/execute", &json!({ "cmd": command, "params": params }));
+    }
+
+    /// Lets the page of an address read the clipboard, which would ask a person.
+    pub(crate) fn permit_clipboard(&self, url: &str) {
+        let permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"];
+        let params = json!({ "origin": url, "permissions": permissions });
+        let command = "Browser.grantPermissions";
         self.tell("/goog/cdp/execute", &json!({ "cmd": command, "params": params }));
     }
 

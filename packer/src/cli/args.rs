@@ -51,18 +51,15 @@ pub(crate) enum Command {
     /// Make a checkpoint with a public one's structure and random weights
     #[command(after_help = EXIT_CODES)]
     Synth(SynthArgs),
-<<<<<<< HEAD
     /// Show ledgers and images in a browser; nothing leaves this machine
     #[command(after_help = EXIT_CODES)]
     Serve(ServeArgs),
     /// Write what the browser would show to one HTML file that opens from disk
     #[command(after_help = EXIT_CODES)]
     Report(ReportArgs),
-=======
     /// List the GPUs that could pack, and what matters of their limits
     #[command(after_help = EXIT_CODES)]
     Devices(DevicesArgs),
->>>>>>> main
     /// Print a shell's completion script
     #[command(after_help = EXIT_CODES)]
     Completions(CompletionsArgs),
@@ -187,7 +184,6 @@ pub(crate) struct SynthArgs {
 }
 
 #[derive(Debug, ArgsOf)]
-<<<<<<< HEAD
 pub(crate) struct ServeArgs {
     /// The folder whose ledgers (.jsonl) and images can be read [default: none]
     pub(crate) dir: Option<PathBuf>,
@@ -213,11 +209,12 @@ pub(crate) struct ReportArgs {
     /// Replace a file that is there
     #[arg(long)]
     pub(crate) force: bool,
-=======
+}
+
+#[derive(Debug, ArgsOf)]
 pub(crate) struct DevicesArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,
->>>>>>> main
 }
 
 #[derive(Debug, ArgsOf)]
