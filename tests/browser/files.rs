@@ -11,10 +11,16 @@ use wimg_tests::vectors;
 /// A small checkpoint of the machine's architecture.
 pub(crate) const CHECKPOINT: &str = "tiny-mixed.gguf";
 
-/// Packs [`CHECKPOINT`] into a folder.
+/// Packs all of [`CHECKPOINT`] into a folder.
 pub(crate) fn image(out: &Path, layout: &str) {
+    image_of(out, layout, Selection::All);
+}
+
+/// Packs a selection of [`CHECKPOINT`] into a folder.
+pub(crate) fn image_of(out: &Path, layout: &str, selection: Selection) {
     let options = PackOptions {
-        selection: Selection::All,
+        selection,
+        backend: BackendChoice::default(),
         layout: layout.parse().unwrap(),
         out: out.to_owned(),
         force: false,

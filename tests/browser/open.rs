@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use wimg::pack::{PackOptions, pack};
 use wimg_core::gguf::{self, Read};
 use wimg_core::{HEADERS, Selection};
 use wimg_tests::vectors;
@@ -200,14 +199,7 @@ fn an_image_json_and_a_ledger_open_alone() {
     let layouts = rows(browser)[16..].iter().filter(|row| row["layout"][0] == "2x64/64").count();
     assert_eq!(layouts, 8);
     let image = folder.path().join("image");
-    let options = PackOptions {
-        selection: Selection::Machine,
-        layout: "3x32/16".parse().unwrap(),
-        out: image.clone(),
-        force: false,
-        verify: false,
-    };
-    pack(&vectors::path(files::CHECKPOINT), &options, &|_| {}).unwrap();
+    files::image_of(&image, "3x32/16", Selection::Machine);
     choose(browser, &[&image.join("image.json")], 9);
     assert_same(&rows(browser)[24..], &known(&[image.to_str().unwrap()]));
     opened.go("map");

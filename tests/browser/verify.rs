@@ -41,8 +41,8 @@ fn a_sound_image_is_said_to_be_and_a_damaged_tile_is_named() {
         let image = folder.path().join(format!("image-{images}"));
         files::image(&image, layout);
         assert_eq!(verified(&opened, &image), ("sound".to_owned(), Vec::new()), "{layout}");
-        let file = std::fs::File::options().read(true).write(true);
-        let file = file.open(image.join("channel-1.bin")).unwrap();
+        let channel = image.join("channel-1.bin");
+        let file = std::fs::File::options().read(true).write(true).open(channel).unwrap();
         let mut byte = [0];
         file.read_exact_at(&mut byte, 100_000).unwrap();
         file.write_all_at(&[byte[0] ^ 1], 100_000).unwrap();

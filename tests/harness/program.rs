@@ -19,7 +19,7 @@ fn build() -> PathBuf {
     };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "wimg", "--bin", "wimg", "--profile", name])
+        .args(["build", "--quiet", "--workspace", "--bin", "wimg", "--profile", name])
         .arg("--target-dir")
         .arg(profile.parent().unwrap())
         .current_dir(env!("CARGO_MANIFEST_DIR"))

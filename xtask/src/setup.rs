@@ -41,9 +41,23 @@ const CHROMIUM: Needed = Needed {
     },
 };
 
+/// A driver for Vulkan, so that the GPU's kernels run: Mesa's, in software,
+/// where there is no other.
+const VULKAN: Needed = Needed {
+    what: "a Vulkan driver",
+    packages: "mesa-vulkan-drivers",
+    is_there: || {
+        let folders = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+        let drivers =
+            |folder| std::fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some());
+        std::env::var_os("VK_DRIVER_FILES").is_some() || folders.into_iter().any(drivers)
+    },
+};
+
 /// Sets everything up, or says what a person has to do.
 pub(crate) fn run(install: bool) -> Result<(), String> {
     system_packages(&PYTHON, install)?;
+    system_packages(&VULKAN, install)?;
     system_packages(&CHROMIUM, install)?;
     toolchain()?;
     python_environment()
