@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use wimg::backend::BackendOptions;
 use wimg::pack::{PackOptions, pack};
 use wimg_core::gguf::{self, Read, Value};
 use wimg_core::{Selection, TensorEntry};
@@ -20,7 +21,7 @@ pub(crate) fn image(out: &Path, layout: &str) {
 pub(crate) fn image_of(out: &Path, layout: &str, selection: Selection) {
     let options = PackOptions {
         selection,
-        backend: BackendChoice::default(),
+        backend: BackendOptions::default(),
         layout: layout.parse().unwrap(),
         out: out.to_owned(),
         force: false,

@@ -2,10 +2,13 @@
 //! they share is a [`step::Step`], a command line that is shown and then run.
 
 mod bench;
+#[cfg(feature = "web")]
+mod bundle;
 mod demo;
 mod setup;
 mod step;
 mod test;
+mod web;
 
 use std::process::ExitCode;
 
@@ -18,15 +21,24 @@ usage: cargo xtask COMMAND
   demo                         make a small checkpoint, pack it at both beats,
                                verify the images and print the ledger
   bench [-- ARGS]              run the benchmarks; ARGS go to `cargo bench`
+  web                          build the page into target/web
 ";
 
 /// What a command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum Chore {
     Help,
-    Test { install: bool, args: Vec<String> },
+    Test {
+        install: bool,
+        args: Vec<String>,
+    },
     Demo,
-    Bench { args: Vec<String> },
+    Bench {
+        args: Vec<String>,
+    },
+    Web,
+    /// The part of `web` that its own build of xtask does.
+    Bundle,
 }
 
 impl Chore {
@@ -42,6 +54,8 @@ impl Chore {
             ["test", "--install"] => Ok(Chore::Test { install: true, args }),
             ["demo"] if args.is_empty() => Ok(Chore::Demo),
             ["bench"] => Ok(Chore::Bench { args }),
+            ["web"] if args.is_empty() => Ok(Chore::Web),
+            ["web-bundle"] if args.is_empty() => Ok(Chore::Bundle),
             _ => Err(format!("cannot read `{}`", words.join(" "))),
         }
     }
@@ -64,6 +78,8 @@ fn main() -> ExitCode {
         Chore::Test { install, args } => test::run(install, &args),
         Chore::Demo => demo::run(),
         Chore::Bench { args } => bench::run(&args),
+        Chore::Web => web::run(),
+        Chore::Bundle => web::bundle(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

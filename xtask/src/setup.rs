@@ -143,6 +143,11 @@ fn toolchain() -> Result<(), String> {
             Step::new("rustup", "component add").args(&[component.to_owned()]).run()?;
         }
     }
+    wasm()
+}
+
+/// The standard library for wasm32.
+pub(crate) fn wasm() -> Result<(), String> {
     let target = WASM.to_owned();
     let library =
         Step::new("rustc", "--print target-libdir --target").args(std::slice::from_ref(&target));

@@ -10,12 +10,18 @@
 //!
 //! A plan costs O(tensors × channels), whatever the number of tiles.
 
+mod row_byte;
+mod run;
+mod skew;
+
 use std::ops::Range;
 
 use crate::error::ImageError;
 use crate::layout::ImageLayout;
 use crate::tensor::TensorEntry;
 use crate::tile::{Cut, Tile};
+pub use row_byte::RowByte;
+pub use run::Run;
 
 /// Where one tensor lies.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -33,7 +33,7 @@ pub use escape::Escaped;
 pub use format::{Block, Format};
 pub use gguf::{GgufError, Header, Read, TensorInfo};
 pub use headers::{HEADERS, HeaderFile};
-pub use image::{Image, Location, Placement};
+pub use image::{Image, Location, Placement, RowByte, Run};
 pub use layout::{CHECK_BYTES, ImageLayout, TILE_LINES};
 pub use ledger::{ImageLedger, ImageRow, image_ledger};
 pub use machine::{Job, Machine, Op, machine_of};

@@ -1,5 +1,7 @@
 #![doc = include_str!("../FORMAT.md")]
 
+mod selected;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -28,6 +30,9 @@ pub enum ManifestError {
         /// Its format version.
         found: u64,
     },
+    /// What it says of its tensors is no image, or not the one that it describes.
+    #[error("image.json: {0}")]
+    Plan(String),
 }
 
 /// A shard of the checkpoint.

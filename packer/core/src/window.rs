@@ -103,6 +103,17 @@ impl<'a> Windows<'a> {
     }
 }
 
+/// The window of one tile, for those who look at that tile alone.
+pub fn tile_window(plan: &Plan, index: u64) -> Option<Window> {
+    let tile = plan.image().tile(index)?;
+    let mut growing = Growing::new(plan);
+    // The first tile always fits.
+    growing.add(tile, WindowLimit::default());
+    let mut lines = vec![0; plan.image().channel_lines().len()];
+    *lines.get_mut(usize::try_from(tile.channel).ok()?)? = tile.line;
+    growing.finish(&mut lines)
+}
+
 impl Iterator for Windows<'_> {
     type Item = Window;
 
@@ -209,5 +220,51 @@ impl<'a> Growing<'a> {
             source_bytes: self.source_bytes,
             channel_bytes: self.channel_bytes,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pack::{pack_window, tile_slice};
+    use crate::plan::Source;
+    use crate::{Format, Selection, TensorEntry, TensorTable};
+
+    #[test]
+    fn a_tile_alone_is_the_tile_among_others() {
+        let entry = |name: &str, dims: &[u64], kernel| TensorEntry {
+            name: name.to_owned(),
+            format: Format::F32,
+            dims: dims.to_vec(),
+            kernel,
+            streamed: !kernel,
+        };
+        let tensors = vec![entry("a", &[6, 50], false), entry("k", &[3, 16], true)];
+        let selected = Selection::Table.of(&TensorTable { tensors, ..Default::default() }).unwrap();
+        let sources = [(10, 1200), (2000, 192)];
+        let sources = sources.map(|(offset, len)| Source { shard: 0, offset, len });
+        let layout = "2x16/4+check+stripe2".parse().unwrap();
+        let plan = Plan::of(selected, &layout, sources.to_vec()).unwrap();
+        let file: Vec<u8> = (0..3000u32).map(|i| (i % 251) as u8).collect();
+        let pack = |window: &Window| {
+            let mut source = Vec::new();
+            for range in &window.sources {
+                source.extend_from_slice(&file[range.offset as usize..][..range.len as usize]);
+            }
+            let mut channels = vec![0xaa; window.channel_bytes as usize];
+            pack_window(plan.image(), window, &source, &mut channels).unwrap();
+            channels
+        };
+        let whole = plan.windows(WindowLimit::default()).next().unwrap();
+        let channels = pack(&whole);
+        assert_eq!(whole.tasks.len() as u64, plan.image().tile_count());
+        assert!(whole.tasks.len() > 15);
+        for task in &whole.tasks {
+            let window = tile_window(&plan, task.tile.index).unwrap();
+            assert_eq!(window.tasks.len(), 1);
+            assert_eq!(window.tasks[0].tile, task.tile);
+            assert_eq!(pack(&window), tile_slice(task, &channels).unwrap());
+        }
+        assert_eq!(tile_window(&plan, plan.image().tile_count()), None);
     }
 }

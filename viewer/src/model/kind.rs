@@ -1,0 +1,205 @@
+//! What the map's colours can mean: a tensor's role, format, block or itself.
+
+use std::collections::BTreeMap;
+
+use wimg_core::TensorEntry;
+
+/// What the colours of the map mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColourBy {
+    /// What a tensor is for.
+    #[default]
+    Role,
+    /// Its ggml format.
+    Format,
+    /// The block it belongs to.
+    Block,
+    /// Which tensor it is.
+    Tensor,
+}
+
+impl ColourBy {
+    /// All of them.
+    pub const ALL: [ColourBy; 4] =
+        [ColourBy::Role, ColourBy::Format, ColourBy::Block, ColourBy::Tensor];
+
+    /// The word in a link, which is the one on the page too.
+    pub fn word(self) -> &'static str {
+        match self {
+            ColourBy::Role => "role",
+            ColourBy::Format => "format",
+            ColourBy::Block => "block",
+            ColourBy::Tensor => "tensor",
+        }
+    }
+
+    /// What a word means.
+    pub fn from_word(word: &str) -> Option<ColourBy> {
+        ColourBy::ALL.into_iter().find(|colour| colour.word() == word)
+    }
+}
+
+/// What a tensor is for, by its name as llama.cpp gives them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// A feed-forward matrix.
+    FeedForward,
+    /// A matrix of a gated delta net.
+    DeltaNet,
+    /// A matrix of full attention.
+    Attention,
+    /// The token embedding.
+    Embedding,
+    /// The output matrix.
+    Output,
+    /// A norm, a bias, a kernel: small, and read whole at once.
+    Small,
+    /// Anything else.
+    Other,
+}
+
+impl Role {
+    /// A tensor's role.
+    pub fn of(tensor: &TensorEntry) -> Role {
+        let name = tensor.name.as_str();
+        let part = match block(name) {
+            Some(_) => name.splitn(3, '.').nth(2).unwrap_or_default(),
+            None => name,
+        };
+        let stem = part.split('.').next().unwrap_or_default();
+        let matrix = tensor.dims.iter().skip(1).any(|&dim| dim > 1) && !tensor.kernel;
+        match stem {
+            "token_embd" => Role::Embedding,
+            "output" => Role::Output,
+            _ if !matrix || stem.ends_with("_norm") || stem == "ssm_conv1d" => Role::Small,
+            _ if stem.starts_with("ffn_") => Role::FeedForward,
+            "attn_qkv" | "attn_gate" => Role::DeltaNet,
+            _ if stem.starts_with("ssm_") => Role::DeltaNet,
+            _ if stem.starts_with("attn_") => Role::Attention,
+            _ => Role::Other,
+        }
+    }
+
+    /// The word of the legend.
+    pub fn word(self) -> &'static str {
+        match self {
+            Role::FeedForward => "feed forward",
+            Role::DeltaNet => "gated delta net",
+            Role::Attention => "attention",
+            Role::Embedding => "embedding",
+            Role::Output => "output",
+            Role::Small => "norms, biases, kernels",
+            Role::Other => "other",
+        }
+    }
+}
+
+/// The number of the block that a tensor's name says: `blk.N.…`.
+pub fn block(name: &str) -> Option<u64> {
+    name.strip_prefix("blk.")?.split_once('.')?.0.parse().ok()
+}
+
+/// By tensor of an image: the class that its colour shows, and the legend.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kinds {
+    /// By tensor: its class, an index of `legend` or, where that is a ramp, 0
+    /// to [`Kinds::ramp`].
+    pub class: Vec<usize>,
+    /// By class: its words. Empty for a ramp.
+    pub legend: Vec<String>,
+    /// The last class of a ramp, where classes are in an order.
+    pub ramp: Option<usize>,
+    /// Whether classes only tell neighbours apart.
+    pub cycle: bool,
+}
+
+impl Kinds {
+    /// Sorts tensors into classes.
+    pub fn new(tensors: &[TensorEntry], by: ColourBy) -> Kinds {
+        match by {
+            ColourBy::Role => listed(tensors.iter().map(|tensor| {
+                let role = Role::of(tensor);
+                (role, role.word().to_owned())
+            })),
+            ColourBy::Format => {
+                listed(tensors.iter().map(|t| (t.format.id(), t.format.to_string())))
+            }
+            ColourBy::Block => {
+                let number = |tensor: &TensorEntry| block(&tensor.name);
+                let last = tensors.iter().filter_map(number).max().unwrap_or(0);
+                // What is in no block lies before the first or after the last.
+                let mut seen = None;
+                let class = tensors.iter().map(|tensor| {
+                    seen = number(tensor).or(seen.map(|_| last));
+                    usize::try_from(seen.unwrap_or(0)).unwrap_or(usize::MAX)
+                });
+                let ramp = Some(usize::try_from(last).unwrap_or(usize::MAX));
+                Kinds { class: class.collect(), ramp, ..Kinds::default() }
+            }
+            ColourBy::Tensor => {
+                Kinds { class: (0..tensors.len()).collect(), cycle: true, ..Kinds::default() }
+            }
+        }
+    }
+}
+
+/// Classes in the order of their keys, as far as they are there.
+fn listed<K: Ord + Copy>(tensors: impl Iterator<Item = (K, String)>) -> Kinds {
+    let each: Vec<(K, String)> = tensors.collect();
+    let words: BTreeMap<K, String> = each.iter().cloned().collect();
+    let place: BTreeMap<K, usize> =
+        words.keys().enumerate().map(|(place, &key)| (key, place)).collect();
+    let class = each.iter().map(|(key, _)| place.get(key).copied().unwrap_or(0)).collect();
+    Kinds { class, legend: words.into_values().collect(), ..Kinds::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use wimg_core::{HEADERS, Selection};
+
+    use super::*;
+
+    #[test]
+    fn every_tensor_of_the_headers_has_a_role() {
+        let tensors = Selection::Machine.of(&HEADERS[0].table()).unwrap().tensors;
+        let kinds = Kinds::new(&tensors, ColourBy::Role);
+        assert_eq!(
+            kinds.legend,
+            [
+                "feed forward",
+                "gated delta net",
+                "attention",
+                "embedding",
+                "output",
+                "norms, biases, kernels"
+            ]
+        );
+        let named = |name: &str| {
+            let at = tensors.iter().position(|tensor| tensor.name == name).unwrap();
+            kinds.legend[kinds.class[at]].as_str()
+        };
+        assert_eq!(named("token_embd.weight"), "embedding");
+        assert_eq!(named("blk.0.ssm_conv1d.weight"), "norms, biases, kernels");
+        assert_eq!(named("blk.0.attn_gate.weight"), "gated delta net");
+        assert_eq!(named("blk.3.attn_q.weight"), "attention");
+        assert_eq!(named("output.weight"), "output");
+    }
+
+    #[test]
+    fn classes_follow_formats_blocks_and_tensors() {
+        let tensors = Selection::Machine.of(&HEADERS[1].table()).unwrap().tensors;
+        let formats = Kinds::new(&tensors, ColourBy::Format);
+        assert_eq!(formats.legend, ["F32", "Q8_0", "Q4_K", "Q6_K"]);
+        let blocks = Kinds::new(&tensors, ColourBy::Block);
+        assert_eq!(
+            (blocks.ramp, blocks.class.first(), blocks.class.last()),
+            (Some(63), Some(&0), Some(&63))
+        );
+        assert!(blocks.class.is_sorted());
+        let each = Kinds::new(&tensors, ColourBy::Tensor);
+        assert_eq!(each.class.len(), tensors.len());
+        assert!(each.cycle);
+        assert_eq!(block("blk.64.nextn.eh_proj.weight"), Some(64));
+        assert_eq!(block("blk.x.y"), None);
+    }
+}
