@@ -16,7 +16,9 @@ mod plan;
 mod progress;
 mod quantity;
 mod record;
+mod report;
 mod row;
+mod serve;
 mod subject;
 mod synth;
 mod unpack;
@@ -64,6 +66,8 @@ fn command(command: &Command, console: &mut Console<'_>) -> Result<(), Failure> 
         Command::Ledger(args) => ledger::run(args, console),
         Command::Locate(args) => locate::run(args, console),
         Command::Synth(args) => synth::run(args, console),
+        Command::Serve(args) => serve::run(args, console),
+        Command::Report(args) => report::run(args, console),
         Command::Devices(args) => devices::run(args, console),
         Command::Completions(args) => completions::run(args, console),
     }

@@ -9,6 +9,8 @@ use thiserror::Error;
 use wimg_core::{Escaped, ImageError, PackError};
 
 use crate::gpu::GpuError;
+use crate::report::ReportError;
+use crate::serve::ServeError;
 use crate::source::SourceError;
 use crate::synth::SynthError;
 
@@ -28,6 +30,12 @@ pub enum Error {
     /// A synthetic checkpoint was not written.
     #[error(transparent)]
     Synth(#[from] SynthError),
+    /// The page cannot be served.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// There is no report of it.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// No GPU can be used, or it failed.
     #[error(transparent)]
     Gpu(#[from] GpuError),
@@ -165,6 +173,7 @@ impl Error {
             Error::Synth(SynthError::Io { .. } | SynthError::Space { .. }) => 4,
             Error::Io { .. } | Error::Space { .. } | Error::Write(_) => 4,
             Error::Unverified(_) | Error::Stopped(_) => 4,
+            Error::Serve(ServeError::Listen { .. }) => 4,
             _ => 3,
         }
     }

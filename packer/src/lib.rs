@@ -48,9 +48,12 @@ pub mod error;
 #[cfg_attr(not(feature = "gpu"), path = "gpu/absent.rs")]
 pub mod gpu;
 pub mod pack;
+pub mod page;
 pub mod pipeline;
 pub mod progress;
+pub mod report;
 mod rest;
+pub mod serve;
 pub mod source;
 pub mod store;
 pub mod synth;
