@@ -99,6 +99,17 @@ pub enum Error {
         /// What differs.
         why: String,
     },
+    /// Somebody asked to stop.
+    #[error("stopped, as asked")]
+    Interrupted,
+    /// Somebody else holds a lock.
+    #[error("`{}` is held by {who}", shown(.path))]
+    Held {
+        /// The lock's file.
+        path: PathBuf,
+        /// Who, as the file says it, escaped.
+        who: String,
+    },
     /// A stage of the pipeline ended without a word.
     #[error("the {0} stage stopped")]
     Stopped(&'static str),
@@ -129,7 +140,8 @@ impl Error {
             Error::Io { cause, .. } if is_missing(cause) => 3,
             Error::Source(error) if error.is_io() => 4,
             Error::Synth(SynthError::Io { .. } | SynthError::Space { .. }) => 4,
-            Error::Io { .. } | Error::Space { .. } | Error::Unverified(_) | Error::Stopped(_) => 4,
+            Error::Io { .. } | Error::Space { .. } | Error::Unverified(_) => 4,
+            Error::Stopped(_) | Error::Interrupted | Error::Held { .. } => 4,
             _ => 3,
         }
     }

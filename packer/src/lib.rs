@@ -3,11 +3,14 @@
 
 pub mod cli;
 pub mod error;
+mod fault;
 pub mod pack;
 pub mod pipeline;
 pub mod progress;
 mod rest;
+pub mod run;
 pub mod source;
+pub mod stop;
 pub mod store;
 pub mod synth;
 pub mod verify;

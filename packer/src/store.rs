@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FlockOperation, RenameFlags};
@@ -14,6 +14,7 @@ use wimg_core::manifest::FORMAT_VERSION;
 use wimg_core::{Checkpoint, Digest, ImageLayout, Manifest, ManifestError, Plan, Selection};
 
 use crate::error::Error;
+use crate::fault;
 
 /// The manifest.
 pub const IMAGE_JSON: &str = "image.json";
@@ -35,7 +36,7 @@ pub fn header_name(shard: usize) -> String {
 }
 
 /// Whether an image directory may hold a file of this name.
-fn is_image_file(name: &OsStr) -> bool {
+pub(crate) fn is_image_file(name: &OsStr) -> bool {
     let numbered = |name: &str, start: &str, end: &str| {
         name.strip_prefix(start)
             .and_then(|name| name.strip_suffix(end))
@@ -75,10 +76,8 @@ impl Staging {
                 what: "no folder's name".into(),
             });
         };
-        let mut prefix = OsString::from(".");
-        prefix.push(name);
-        prefix.push(".partial-");
-        clear_leftovers(&parent, &prefix)?;
+        let prefix = partial_prefix(name);
+        clear_leftovers(target)?;
         let mut own = prefix;
         own.push(format!("{}-{}-{}", host(), std::process::id(), boot()));
         // Several packs of one process to one target, or a directory that was
@@ -101,6 +100,12 @@ impl Staging {
         Err(Error::io(&parent, "creating a folder to build the image in", cause))
     }
 
+    /// Puts it under another name beside its target: one that is known only
+    /// once the image is. An image of that name is replaced.
+    pub fn rename(&mut self, name: &str) {
+        self.target = self.parent.join(name);
+    }
+
     /// Where the files are built.
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -120,6 +125,7 @@ impl Staging {
     pub fn write_file(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let (path, mut file) = self.create_file(name)?;
         io::Write::write_all(&mut file, bytes)
+            .and_then(|()| fault::at("sync"))
             .and_then(|()| file.sync_all())
             .map_err(|cause| Error::io(&path, "writing it", cause))
     }
@@ -128,6 +134,8 @@ impl Staging {
     /// is removed only after. Its files must be on the disk already.
     pub fn publish(mut self) -> Result<(), Error> {
         sync_dir(&self.dir)?;
+        let failed = |cause| Error::io(&self.target, "putting the image in place", cause);
+        fault::at("publish").map_err(failed)?;
         let rename = |flags| rustix::fs::renameat_with(CWD, &self.dir, CWD, &self.target, flags);
         let renaming =
             |cause: rustix::io::Errno| Error::io(&self.target, "putting the image in place", cause);
@@ -143,6 +151,7 @@ impl Staging {
             Err(cause) => return Err(renaming(cause)),
         };
         self.published = true;
+        fault::at("published").map_err(|cause| Error::io(&self.target, "syncing it", cause))?;
         sync_dir(&self.parent)?;
         if replaced {
             remove_image(&self.dir)?;
@@ -199,21 +208,32 @@ pub fn check_target(target: &Path, force: bool) -> Result<(), Error> {
 }
 
 /// Removes an image's files and then its folder: never anything else.
-fn remove_image(dir: &Path) -> Result<(), Error> {
+pub(crate) fn remove_image(dir: &Path) -> Result<(), Error> {
     let failed = |cause| Error::io(dir, "removing the image that was replaced", cause);
     for entry in fs::read_dir(dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         if is_image_file(&entry.file_name()) {
+            fault::at("remove").map_err(failed)?;
             fs::remove_file(entry.path()).map_err(failed)?;
         }
     }
     fs::remove_dir(dir).map_err(failed)
 }
 
-/// Removes siblings that dead processes were building.
-fn clear_leftovers(parent: &Path, prefix: &OsStr) -> Result<(), Error> {
-    let failed = |cause| Error::io(parent, "looking for leftovers in it", cause);
-    for entry in fs::read_dir(parent).map_err(failed)? {
+/// What the names of directories begin with that will be `name`.
+fn partial_prefix(name: &OsStr) -> OsString {
+    let mut prefix = OsString::from(".");
+    prefix.push(name);
+    prefix.push(".partial-");
+    prefix
+}
+
+/// Removes siblings of a target that dead processes were building.
+pub(crate) fn clear_leftovers(target: &Path) -> Result<(), Error> {
+    let parent = parent_of(target);
+    let prefix = partial_prefix(target.file_name().unwrap_or_default());
+    let failed = |cause| Error::io(&parent, "looking for leftovers in it", cause);
+    for entry in fs::read_dir(&parent).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         if !entry.file_name().as_bytes().starts_with(prefix.as_bytes()) {
             continue;
@@ -241,9 +261,27 @@ fn lock(dir: &Path) -> Result<Option<File>, Error> {
     Ok((held.is_some() && held == named).then_some(file))
 }
 
+/// Puts a small file in its place, whole or not at all.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let failed = |cause| Error::io(path, "writing it", cause);
+    let parent = parent_of(path);
+    let new = tempfile::Builder::new()
+        .prefix(&partial_prefix(path.file_name().unwrap_or_default()))
+        // As any file that is created; the umask takes its part.
+        .permissions(fs::Permissions::from_mode(0o666))
+        .tempfile_in(&parent)
+        .map_err(failed)?;
+    io::Write::write_all(&mut new.as_file(), bytes)
+        .and_then(|()| fault::at("sync"))
+        .and_then(|()| new.as_file().sync_all())
+        .map_err(failed)?;
+    new.persist(path).map_err(|error| failed(error.error))?;
+    sync_dir(&parent)
+}
+
 /// Waits until the disk has a folder's names.
-fn sync_dir(dir: &Path) -> Result<(), Error> {
-    let synced = File::open(dir).and_then(|dir| dir.sync_all());
+pub(crate) fn sync_dir(dir: &Path) -> Result<(), Error> {
+    let synced = fault::at("sync").and_then(|()| File::open(dir)?.sync_all());
     synced.map_err(|cause| Error::io(dir, "syncing it", cause))
 }
 

@@ -20,6 +20,7 @@ use crate::pipeline::budget::Budget;
 use crate::pipeline::{WINDOWS_BYTES, read_sources};
 use crate::progress::{Progress, Stage, Tell};
 use crate::source::Source;
+use crate::stop::Stop;
 use crate::store::{IMAGE_JSON, REST_BIN, StoredImage, TILES_CRC, channel_name};
 
 /// Tiles that a quick look reads.
@@ -34,6 +35,8 @@ pub struct VerifyOptions {
     pub source: Option<PathBuf>,
     /// Damages to keep; more are only counted. 0 keeps all.
     pub limit: usize,
+    /// Looked at before every window.
+    pub stop: Stop,
 }
 
 /// What verifying an image found.
@@ -104,7 +107,7 @@ pub fn verify(dir: &Path, options: &VerifyOptions, tell: Tell<'_>) -> Result<Ver
     let listed = check_small_files(&image, &mut found)?;
     check_manifest(&image, &mut found)?;
     let files = open_channels(&image, &mut found)?;
-    let scan = Scan { image: &image, files, listed, source };
+    let scan = Scan { image: &image, files, listed, source, stop: &options.stop };
     let read = if options.quick { scan.quick(&mut found)? } else { scan.whole(&mut found, tell)? };
     if let Some(source) = &scan.source {
         source.unchanged()?;
@@ -300,6 +303,7 @@ struct Scan<'a> {
     files: Vec<ChannelFile>,
     listed: Vec<u32>,
     source: Option<Source>,
+    stop: &'a Stop,
 }
 
 impl Scan<'_> {
@@ -353,6 +357,7 @@ impl Scan<'_> {
         next: &SyncSender<Job>,
     ) -> Result<(), Error> {
         for window in self.image.plan.windows(WindowLimit::default()) {
+            self.stop.check()?;
             if !budget.take(weight(&window)) {
                 break;
             }
