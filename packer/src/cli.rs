@@ -5,10 +5,12 @@
 
 mod args;
 mod completions;
+mod devices;
 mod exit;
 mod failure;
 mod ledger;
 mod locate;
+mod nightly;
 mod pack;
 mod plan;
 mod progress;
@@ -58,7 +60,9 @@ fn command(command: &Command, console: &mut Console<'_>) -> Result<(), Failure> 
         Command::Plan(args) => plan::run(args, console),
         Command::Ledger(args) => ledger::run(args, console),
         Command::Locate(args) => locate::run(args, console),
+        Command::Nightly(args) => nightly::run(args, console),
         Command::Synth(args) => synth::run(args, console),
+        Command::Devices(args) => devices::run(args, console),
         Command::Completions(args) => completions::run(args, console),
     }
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use wimg_core::{Escaped, ImageError, PackError};
 
+use crate::gpu::GpuError;
+use crate::nightly::config::ConfigError;
 use crate::source::SourceError;
 use crate::synth::SynthError;
 
@@ -25,6 +27,9 @@ pub enum Error {
     /// A synthetic checkpoint was not written.
     #[error(transparent)]
     Synth(#[from] SynthError),
+    /// No GPU can be used, or it failed.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
     /// The operating system refused.
     #[error("`{}`: {doing}: {cause}", shown(.path))]
     Io {
@@ -99,6 +104,17 @@ pub enum Error {
         /// What differs.
         why: String,
     },
+    /// A night's configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A night's file that is not what it should be.
+    #[error("`{}`: {why}", shown(.path))]
+    Night {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, escaped.
+        why: String,
+    },
     /// Somebody asked to stop.
     #[error("stopped, as asked")]
     Interrupted,
@@ -130,11 +146,13 @@ impl Error {
         Error::Io { path: path.to_owned(), doing, cause: cause.into() }
     }
 
-    /// The exit code: 1 damage found, 3 bad input (do not retry), 4 I/O or
-    /// resources (a retry may help).
+    /// The exit code: 1 damage found, 2 a wrong configuration, 3 bad input (do not retry), 4 I/O or
+    /// resources (a retry may help), 5 no usable GPU.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Error::Gpu(_) => 5,
             Error::Damaged { .. } | Error::OtherSource { .. } => 1,
+            Error::Config(_) => 2,
             // A path that names nothing is the caller's mistake, not the disk's.
             Error::Source(SourceError::Open { cause, .. }) if is_missing(cause) => 3,
             Error::Io { cause, .. } if is_missing(cause) => 3,

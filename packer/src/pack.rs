@@ -8,8 +8,10 @@ use rustix::fs::Advice;
 use wimg_core::window::WindowLimit;
 use wimg_core::{Digest, ImageLayout, ImageRow, Manifest, Plan, Selection};
 
+use crate::backend::{BackendOptions, BackendReport};
 use crate::error::Error;
-use crate::pipeline::{self, Flow, Middle, WINDOWS_BYTES};
+use crate::pipeline::middle::Middle;
+use crate::pipeline::{self, Flow, WINDOWS_BYTES};
 use crate::progress::Tell;
 use crate::rest;
 use crate::run::Run;
@@ -33,6 +35,8 @@ pub struct PackOptions {
     pub force: bool,
     /// Verify what is on the disk before it is put in place.
     pub verify: bool,
+    /// What packs.
+    pub backend: BackendOptions,
 }
 
 /// A packed image.
@@ -48,6 +52,8 @@ pub struct PackDone {
     pub written_bytes: u64,
     /// Seconds from reading the first byte to the last one being on the disk.
     pub seconds: f64,
+    /// What packed it, and what that cost.
+    pub backend: BackendReport,
     /// What verifying it said, unless that was not wanted.
     pub verified: Option<VerifyReport>,
 }
@@ -101,8 +107,9 @@ pub fn pack(checkpoint: &Path, options: &PackOptions, tell: Tell<'_>) -> Result<
     let source = Source::open(checkpoint)?;
     let plan = Plan::new(&source.checkpoint, options.selection, &options.layout)?;
     check(&source, &plan, options)?;
+    let middle = Middle::open(&options.backend)?;
     let staging = Staging::create(&options.out, options.force)?;
-    let mut built = Built::build(&source, &plan, staging, Flow::default(), tell)?;
+    let mut built = Built::build(&source, &plan, middle, staging, Flow::default(), tell)?;
     if options.verify {
         built.verify(&Stop::default(), tell)?;
     }
@@ -125,12 +132,13 @@ impl Built {
     pub fn build(
         source: &Source,
         plan: &Plan,
+        mut middle: Middle,
         staging: Staging,
         flow: Flow<'_>,
         tell: Tell<'_>,
     ) -> Result<Built, Error> {
         let started = Instant::now();
-        let mut contents = pipeline::run(source, plan, &Middle::Cpu, &staging, flow, tell)?;
+        let mut contents = pipeline::run(source, plan, &mut middle, &staging, flow, tell)?;
         contents.rest = rest::write(source, &staging)?;
         for (number, header) in source.headers.iter().enumerate() {
             staging.write_file(&header_name(number), header)?;
@@ -142,7 +150,8 @@ impl Built {
         let seconds = started.elapsed().as_secs_f64();
         let cost = cost(source, plan, None)?;
         let rest_bytes = contents.rest.as_ref().map_or(0, |rest| rest.length);
-        let run = Run::new(source, "cpu", seconds, cost.read_bytes);
+        let backend = middle.report();
+        let run = Run::new(source, &backend, seconds, cost.read_bytes);
         staging.write_file(RUN_JSON, run.render().as_bytes())?;
         let done = PackDone {
             id: Digest::of(text.as_bytes()),
@@ -150,6 +159,7 @@ impl Built {
             read_bytes: cost.read_bytes,
             written_bytes: cost.write_bytes + rest_bytes + text.len() as u64,
             seconds,
+            backend,
             verified: None,
         };
         Ok(Built { staging, done })

@@ -7,12 +7,13 @@
 pub mod budget;
 pub mod cpu;
 pub mod lockstep;
+pub mod middle;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 
 use rayon::prelude::*;
 use rustix::fs::Advice;
@@ -29,6 +30,7 @@ use crate::stop::Stop;
 use crate::store::{Staging, TILES_CRC, channel_name};
 use budget::Budget;
 use lockstep::Member;
+use middle::{Job, Middle};
 
 /// Bytes of all windows in flight: the most a pack holds besides headers.
 pub const WINDOWS_BYTES: u64 = 128 << 20;
@@ -36,20 +38,13 @@ pub const WINDOWS_BYTES: u64 = 128 << 20;
 /// Windows that may wait between two stages.
 const QUEUE: usize = 2;
 
-/// What packs windows.
-#[derive(Debug)]
-pub enum Middle {
-    /// All cores.
-    Cpu,
-}
-
 /// How a pipeline runs beside others, and until when.
 #[derive(Debug)]
 pub struct Flow<'a> {
     /// Looked at before every window.
     pub stop: Stop,
-    /// Bytes of all windows in flight.
-    pub windows_bytes: u64,
+    /// How many pipelines share the memory that one alone would take.
+    pub sharers: u64,
     /// Its place among pipelines that read the same checkpoint; what is read is
     /// dropped from the page cache then.
     pub member: Option<Member<'a>>,
@@ -57,21 +52,7 @@ pub struct Flow<'a> {
 
 impl Default for Flow<'_> {
     fn default() -> Self {
-        Flow { stop: Stop::default(), windows_bytes: WINDOWS_BYTES, member: None }
-    }
-}
-
-/// A window with its bytes.
-struct Job {
-    window: Window,
-    source: Vec<u8>,
-    channel_bytes: Vec<u8>,
-    crcs: Vec<u32>,
-}
-
-impl Job {
-    fn bytes(&self) -> u64 {
-        self.window.source_bytes + self.window.channel_bytes
+        Flow { stop: Stop::default(), sharers: 1, member: None }
     }
 }
 
@@ -80,21 +61,22 @@ impl Job {
 pub fn run(
     source: &Source,
     plan: &Plan,
-    middle: &Middle,
+    middle: &mut Middle,
     staging: &Staging,
     flow: Flow<'_>,
     tell: Tell<'_>,
 ) -> Result<Contents, Error> {
     let mut output = Output::create(plan, staging)?;
-    let Flow { stop, windows_bytes, member } = flow;
-    let budget = Budget::new(windows_bytes);
+    let Flow { stop, sharers, member } = flow;
+    let budget = Budget::new(middle.budget() / sharers.max(1));
+    let limit = middle.window_limit();
     let (to_middle, from_reader) = sync_channel::<Job>(QUEUE);
     let (to_writer, from_middle) = sync_channel::<Job>(QUEUE);
     let (recycle, recycled) = channel::<(Vec<u8>, Vec<u8>)>();
     let (read, packed, written) = std::thread::scope(|scope| {
         let (budget, stop) = (&budget, &stop);
         let reader = scope.spawn(move || {
-            let reader = Reader { source, plan, budget, stop, member };
+            let reader = Reader { source, plan, limit, budget, stop, member };
             let result = reader.read_windows(&recycled, &to_middle);
             drop(to_middle);
             result
@@ -117,6 +99,7 @@ pub fn run(
 struct Reader<'a> {
     source: &'a Source,
     plan: &'a Plan,
+    limit: WindowLimit,
     budget: &'a Budget,
     stop: &'a Stop,
     member: Option<Member<'a>>,
@@ -130,9 +113,9 @@ impl Reader<'_> {
         recycled: &Receiver<(Vec<u8>, Vec<u8>)>,
         next: &SyncSender<Job>,
     ) -> Result<Vec<u32>, Error> {
-        let (source, plan) = (self.source, self.plan);
+        let (source, plan, limit) = (self.source, self.plan, self.limit);
         let mut crcs = TensorCrcs::new(plan.image().tensors().len());
-        let mut windows = plan.windows(WindowLimit::default()).peekable();
+        let mut windows = plan.windows(limit).peekable();
         while let Some(window) = windows.next() {
             self.stop.check()?;
             if let Some(member) = &self.member {
@@ -145,8 +128,8 @@ impl Reader<'_> {
                 read_ahead(source, &ahead.sources);
             }
             let (mut bytes, mut channel_bytes) = recycled.try_recv().unwrap_or_default();
-            resize(&mut bytes, window.source_bytes);
-            resize(&mut channel_bytes, window.channel_bytes);
+            resize(&mut bytes, window.source_bytes, limit);
+            resize(&mut channel_bytes, window.channel_bytes, limit);
             read_sources(source, &window, &mut bytes)?;
             crcs.absorb(&window, &bytes);
             if let Some(member) = &self.member {
@@ -163,8 +146,8 @@ impl Reader<'_> {
 
 /// Makes a recycled buffer as long as it must be, and no larger than is usual:
 /// what a huge tile needed once is given back.
-fn resize(buffer: &mut Vec<u8>, bytes: u64) {
-    let usual = WindowLimit::default().bytes * 2;
+fn resize(buffer: &mut Vec<u8>, bytes: u64, limit: WindowLimit) {
+    let usual = limit.bytes * 2;
     if buffer.capacity() as u64 > usual.max(bytes) {
         *buffer = Vec::new();
     }
@@ -200,25 +183,42 @@ fn read_ahead(source: &Source, ranges: &[SourceRange]) {
     }
 }
 
+/// Keeps the middle busy: jobs go in while it takes them, and come out in
+/// order when it is full or nothing is there to go in.
 fn pack_windows(
     plan: &Plan,
-    middle: &Middle,
+    middle: &mut Middle,
     jobs: &Receiver<Job>,
     next: &SyncSender<Job>,
 ) -> Result<(), Error> {
-    for mut job in jobs {
-        match middle {
-            Middle::Cpu => {
-                let image = plan.image();
-                job.crcs =
-                    cpu::pack_window(image, &job.window, &job.source, &mut job.channel_bytes)?;
-            }
+    let image = plan.image();
+    let mut open = true;
+    loop {
+        let job = match () {
+            () if !open || middle.is_full() => None,
+            () => match jobs.recv_timeout(middle.patience()) {
+                Ok(job) => Some(job),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    open = false;
+                    None
+                }
+            },
+        };
+        if let Some(job) = job {
+            middle.submit(image, job)?;
+            continue;
         }
-        if next.send(job).is_err() {
-            break;
+        middle.flush(image)?;
+        let done = match middle.collect(image)? {
+            // A writer that is gone has failed, and says why itself.
+            Some(job) => next.send(job).is_err(),
+            None => !open,
+        };
+        if done {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 fn write_windows(

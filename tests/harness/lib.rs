@@ -3,6 +3,7 @@
 pub mod cases;
 pub mod gguf;
 pub mod oracle;
+pub mod program;
 pub mod twin;
 pub mod vectors;
 pub mod wasm;

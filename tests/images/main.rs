@@ -8,6 +8,7 @@ mod publish;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
+use wimg::backend::BackendOptions;
 use wimg::core::{ImageLayout, Selection};
 use wimg::pack::{PackDone, PackOptions, pack};
 use wimg::verify::{VerifyOptions, VerifyReport, verify};
@@ -35,6 +36,7 @@ fn options(out: &Path, layout: &str) -> PackOptions {
         out: out.to_owned(),
         force: false,
         verify: true,
+        backend: BackendOptions::default(),
     }
 }
 

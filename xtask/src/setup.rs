@@ -15,12 +15,50 @@ const GGUF_PY: &str = "gguf==0.19.0";
 /// The version of cargo-deny that deny.toml is written for.
 const CARGO_DENY: &str = "0.20.2";
 
-/// What Debian keeps Python, its `venv` and its `ensurepip` in.
-const PACKAGES: &str = "python3 python3-venv";
+/// Programs of the system that the tests run.
+struct Needed {
+    what: &'static str,
+    /// Debian's packages of it.
+    packages: &'static str,
+    is_there: fn() -> bool,
+}
+
+/// Python with `venv` and `ensurepip`, which Debian keeps in a package of its own.
+const PYTHON: Needed = Needed {
+    what: "python3 with venv and ensurepip",
+    packages: "python3 python3-venv",
+    is_there: || Step::new("python3", "-c").args(&["import venv, ensurepip".to_owned()]).succeeds(),
+};
+
+/// A browser, and the program that drives it for the tests of the page.
+const CHROMIUM: Needed = Needed {
+    what: "Chromium with chromedriver",
+    packages: "chromium chromium-driver",
+    is_there: || {
+        let browsers = ["chromium", "google-chrome", "chromium-browser"];
+        let there = |program: &str| Step::new(program, "--version").succeeds();
+        there("chromedriver") && browsers.into_iter().any(there)
+    },
+};
+
+/// A driver for Vulkan, so that the GPU's kernels run: Mesa's, in software,
+/// where there is no other.
+const VULKAN: Needed = Needed {
+    what: "a Vulkan driver",
+    packages: "mesa-vulkan-drivers",
+    is_there: || {
+        let folders = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+        let drivers =
+            |folder| std::fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some());
+        std::env::var_os("VK_DRIVER_FILES").is_some() || folders.into_iter().any(drivers)
+    },
+};
 
 /// Sets everything up, or says what a person has to do.
 pub(crate) fn run(install: bool) -> Result<(), String> {
-    python_modules(install)?;
+    system_packages(&PYTHON, install)?;
+    system_packages(&VULKAN, install)?;
+    system_packages(&CHROMIUM, install)?;
     toolchain()?;
     python_environment()
 }
@@ -59,19 +97,19 @@ pub(crate) fn advisories(deny: &Path) -> bool {
     fetched
 }
 
-/// Python with `venv` and `ensurepip`, which Debian keeps in a package of its own.
-fn python_modules(install: bool) -> Result<(), String> {
-    let modules = Step::new("python3", "-c").args(&["import venv, ensurepip".to_owned()]);
-    if modules.succeeds() {
+/// Looks for what the system has to have, and installs it where that may be.
+fn system_packages(needed: &Needed, install: bool) -> Result<(), String> {
+    if (needed.is_there)() {
         return Ok(());
     }
     let debian = Path::new("/etc/debian_version").exists();
     let superuser = Step::new("id", "-u").output().as_deref() == Some("0");
     let sudo = if superuser { "" } else { "sudo " };
     if !(install || debian && superuser) {
-        return Err(missing_packages(debian, sudo));
+        return Err(missing(needed, debian, sudo));
     }
-    for words in ["update", &format!("install -y --no-install-recommends {PACKAGES}")] {
+    let packages = needed.packages;
+    for words in ["update", &format!("install -y --no-install-recommends {packages}")] {
         let apt = if superuser {
             Step::new("apt-get", words)
         } else {
@@ -79,20 +117,21 @@ fn python_modules(install: bool) -> Result<(), String> {
         };
         apt.env("DEBIAN_FRONTEND", "noninteractive").run()?;
     }
-    if modules.succeeds() {
+    if (needed.is_there)() {
         return Ok(());
     }
-    Err(format!("python3 lacks its modules venv and ensurepip even with {PACKAGES} installed"))
+    Err(format!("{} is missing even with {packages} installed", needed.what))
 }
 
-fn missing_packages(debian: bool, sudo: &str) -> String {
+fn missing(needed: &Needed, debian: bool, sudo: &str) -> String {
+    let Needed { what, packages, .. } = needed;
     let command = format!(
-        "{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends {PACKAGES}"
+        "{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends {packages}"
     );
     if debian {
-        format!("python3 with venv is missing; install it with\n\n  {command}\n\nor pass --install")
+        format!("{what} is missing; install it with\n\n  {command}\n\nor pass --install")
     } else {
-        format!("python3 with venv and ensurepip is missing; on Debian that is\n\n  {command}")
+        format!("{what} is missing; on Debian that is\n\n  {command}")
     }
 }
 

@@ -8,6 +8,9 @@ use clap_complete::Shell;
 use wimg_core::{HEADERS, ImageError, ImageLayout, Selection};
 
 use super::failure::Failure;
+use super::nightly::args::NightlyArgs;
+use crate::backend::{Backend, BackendOptions};
+use crate::gpu::GpuOptions;
 use crate::synth::SCALE_MAX;
 
 /// What every command's help ends with.
@@ -46,9 +49,15 @@ pub(crate) enum Command {
     /// Sum what images hold and cost, a row an image
     #[command(after_help = EXIT_CODES)]
     Ledger(LedgerArgs),
+    /// Pack every checkpoint in every layout of a configuration, only what changed
+    #[command(after_help = EXIT_CODES)]
+    Nightly(NightlyArgs),
     /// Make a checkpoint with a public one's structure and random weights
     #[command(after_help = EXIT_CODES)]
     Synth(SynthArgs),
+    /// List the GPUs that could pack, and what matters of their limits
+    #[command(after_help = EXIT_CODES)]
+    Devices(DevicesArgs),
     /// Print a shell's completion script
     #[command(after_help = EXIT_CODES)]
     Completions(CompletionsArgs),
@@ -74,6 +83,8 @@ pub(crate) struct PackArgs {
     pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) image: ImageArgs,
+    #[command(flatten)]
+    pub(crate) backend: BackendArgs,
 }
 
 #[derive(Debug, ArgsOf)]
@@ -171,6 +182,12 @@ pub(crate) struct SynthArgs {
 }
 
 #[derive(Debug, ArgsOf)]
+pub(crate) struct DevicesArgs {
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, ArgsOf)]
 pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: Shell,
@@ -191,6 +208,36 @@ pub(crate) enum OutputFormat {
     Text,
     Json,
     Csv,
+}
+
+/// What packs.
+#[derive(Debug, ArgsOf)]
+#[command(next_help_heading = "Backend")]
+pub(crate) struct BackendArgs {
+    /// What packs: auto tries a GPU, if there is one that is not software, and keeps the faster
+    #[arg(
+        long,
+        default_value = "auto",
+        value_parser = PossibleValuesParser::new(Backend::ALL.map(Backend::name))
+            .try_map(|name| name.parse::<Backend>()),
+    )]
+    backend: Backend,
+    /// The GPU: its number among `wimg devices`, or a part of its name
+    #[arg(long, value_name = "ADAPTER")]
+    gpu: Option<String>,
+    /// The most GPU memory to take, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = value_parser!(u64).range(1..=1 << 20))]
+    gpu_memory: u64,
+}
+
+impl BackendArgs {
+    /// What the flags say.
+    pub(crate) fn options(&self) -> BackendOptions {
+        let mut gpu = GpuOptions::default();
+        gpu.adapter.clone_from(&self.gpu);
+        gpu.memory = self.gpu_memory << 20;
+        BackendOptions { backend: self.backend, gpu }
+    }
 }
 
 /// What an image holds, and how it lies.

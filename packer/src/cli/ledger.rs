@@ -8,6 +8,7 @@ use wimg_core::{HEADERS, ImageLayout, ImageLedger, ImageRow, Plan};
 use super::Console;
 use super::args::{ImageArgs, LedgerArgs, OutputFormat};
 use super::failure::Failure;
+use super::record::tame;
 use super::subject::{checkpoint, is_image, plan};
 use crate::error::Error;
 use crate::store::StoredImage;
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &LedgerArgs, console: &mut Console<'_>) -> Result<(), Fa
     }
     let text = match args.output.format {
         OutputFormat::Text => text::table(&ledger),
-        OutputFormat::Json => json::lines(&ledger),
+        OutputFormat::Json => tame(&json::lines(&ledger)),
         OutputFormat::Csv => csv::table(&ledger),
     };
     Ok(console.out.write_all(text.as_bytes())?)

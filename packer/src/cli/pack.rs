@@ -10,6 +10,7 @@ use super::quantity::Bytes;
 use super::record::Record;
 use super::row::RowWith;
 use super::subject::refuse_image;
+use crate::backend::BackendReport;
 use crate::pack::{PackDone, PackOptions, pack};
 
 pub(crate) fn run(args: &PackArgs, console: &mut Console<'_>) -> Result<(), Failure> {
@@ -20,6 +21,7 @@ pub(crate) fn run(args: &PackArgs, console: &mut Console<'_>) -> Result<(), Fail
         out: args.out.clone(),
         force: args.force,
         verify: !args.no_verify,
+        backend: args.backend.options(),
     };
     let done = {
         let reporter = Reporter::new(console.err, console.bar, args.quiet);
@@ -40,6 +42,18 @@ fn record(done: &PackDone) -> Record {
         ("read_bytes", done.read_bytes.into()),
         ("written_bytes", done.written_bytes.into()),
         ("seconds", done.seconds.into()),
+        ("backend", done.backend.backend.into()),
+        ("adapter", done.backend.adapter.clone().into()),
+        ("driver", done.backend.driver.clone().into()),
+        ("cpu_bytes", done.backend.cpu_bytes.into()),
+        ("gpu_bytes", done.backend.gpu_bytes.into()),
+        ("trial_cpu_gb_s", done.backend.trial_cpu_gb_s.into()),
+        ("trial_gpu_gb_s", done.backend.trial_gpu_gb_s.into()),
+        ("gpu_upload_seconds", done.backend.upload_seconds.into()),
+        ("gpu_wait_seconds", done.backend.wait_seconds.into()),
+        ("gpu_read_back_seconds", done.backend.read_back_seconds.into()),
+        ("gpu_kernel_seconds", done.backend.device.map(|device| device.kernels()).into()),
+        ("note", done.backend.note.clone().into()),
         ("verified", done.verified.is_some().into()),
         ("verify_seconds", done.verified.as_ref().map(|report| report.seconds).into()),
     ])
@@ -60,7 +74,25 @@ fn text(done: &PackDone) -> String {
         ("read", Bytes(done.read_bytes).to_string()),
         ("written", Bytes(done.written_bytes).to_string()),
         ("time", format!("{:.3} s, {speed:.2} GB/s read", done.seconds)),
+        ("packed by", packed_by(&done.backend)),
         ("verified", verified),
     ];
     lines.iter().map(|(name, value)| format!("{name:<10}  {value}\n")).collect()
+}
+
+/// What packed, in words.
+fn packed_by(report: &BackendReport) -> String {
+    let mut text = match &report.adapter {
+        Some(adapter) if report.gpu_bytes > 0 => {
+            format!("{} ({})", report.backend, Escaped::new(adapter))
+        }
+        _ => report.backend.to_owned(),
+    };
+    if let (Some(cpu), Some(gpu)) = (report.trial_cpu_gb_s, report.trial_gpu_gb_s) {
+        text += &format!("; tried: cpu {cpu:.2} GB/s, gpu {gpu:.2} GB/s");
+    }
+    if let Some(note) = &report.note {
+        text += &format!("; {}", Escaped::new(note));
+    }
+    text
 }

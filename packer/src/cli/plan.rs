@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wimg_core::ledger::checkpoint_name;
-use wimg_core::{Escaped, Image, ImageError, ImageRow, Placement, Plan, Tile, plan::Source};
+use wimg_core::{Escaped, Image, ImageRow, Placement, Plan, Tile, plan::Source};
 
 use super::Console;
 use super::args::{OutputFormat, PlanArgs};
@@ -44,14 +44,11 @@ pub(crate) fn run(args: &PlanArgs, console: &mut Console<'_>) -> Result<(), Fail
 /// Why the plan would not be packed, if it would not.
 fn refusal(plan: &Plan) -> Option<String> {
     let (image, limit) = (plan.image(), plan.image().layout().channel_lines);
-    let full = (0u64..).zip(image.channel_lines()).max_by_key(|(_, lines)| **lines);
-    match full {
-        Some((channel, &lines)) if lines > limit => Some(format!(
-            "channel {channel} is {} lines short: the image takes {lines} of {limit}",
-            lines - limit
-        )),
-        _ => plan.check_packable().err().map(|error: ImageError| error.to_string()),
-    }
+    let error = match (0..).zip(image.channel_lines()).max_by_key(|(_, lines)| **lines) {
+        Some((channel, &lines)) if lines > limit => Error::DoesNotFit { channel, lines, limit },
+        _ => plan.check_packable().err()?.into(),
+    };
+    Some(error.to_string())
 }
 
 /// The ledger's row, and what packing takes.

@@ -3,7 +3,7 @@
 use wimg_core::ledger::{csv, json};
 use wimg_core::{ImageLedger, ImageRow};
 
-use super::record::Record;
+use super::record::{Record, tame};
 
 /// A ledger row with more values after its own.
 pub(crate) struct RowWith<'a> {
@@ -18,7 +18,7 @@ impl RowWith<'_> {
     pub(crate) fn json(&self) -> String {
         let (row, more) = (json::row(self.row), self.more.json());
         let row = row.strip_suffix('}').unwrap_or(&row);
-        format!("{row},{}", more.strip_prefix('{').unwrap_or(&more))
+        tame(&format!("{row},")) + more.strip_prefix('{').unwrap_or(&more)
     }
 
     /// The row's table, wider: a header and a line.

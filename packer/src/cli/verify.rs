@@ -106,7 +106,7 @@ fn record(damage: &Damage) -> Record {
         }
         _ => ("other", Where::default()),
     };
-    named(kind, at, &damage.to_string())
+    named(kind, &at, &damage.to_string())
 }
 
 /// A tile's place, from a byte of it on.
@@ -121,10 +121,10 @@ fn tile_bytes(place: &TilePlace, byte: u64) -> Where<'_> {
 
 /// A record of no damage: it has the names.
 fn none() -> Record {
-    named("", Where::default(), "")
+    named("", &Where::default(), "")
 }
 
-fn named(kind: &str, at: Where<'_>, message: &str) -> Record {
+fn named(kind: &str, at: &Where<'_>, message: &str) -> Record {
     let tile = |get: fn(&TilePlace) -> u64| Value::from(at.place.map(get));
     Record(vec![
         ("kind", kind.into()),
