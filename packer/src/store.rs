@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags};
@@ -15,6 +15,7 @@ use wimg_core::manifest::FORMAT_VERSION;
 use wimg_core::{Checkpoint, Digest, ImageLayout, Manifest, ManifestError, Plan, Selection};
 
 use crate::error::Error;
+use crate::fault;
 use crate::target::TargetKind;
 
 /// The manifest.
@@ -85,10 +86,8 @@ impl Staging {
         let Some(name) = target.file_name() else {
             return Err(kind.occupied(target, "no name".into()));
         };
-        let mut prefix = OsString::from(".");
-        prefix.push(name);
-        prefix.push(".partial-");
-        clear_leftovers(kind, &parent, &prefix)?;
+        let prefix = partial_prefix(name);
+        clear_leftovers_of(kind, target)?;
         let mut own = prefix;
         own.push(format!("{}-{}-{}", host(), std::process::id(), boot()));
         // Several packs of one process to one target, or a directory that was
@@ -116,6 +115,12 @@ impl Staging {
         Err(Error::io(&parent, "creating a folder to build in", cause))
     }
 
+    /// Puts it under another name beside its target: one that is known only
+    /// once the image is. An image of that name is replaced.
+    pub fn rename(&mut self, name: &str) {
+        self.target = self.parent.join(name);
+    }
+
     /// Where the files are built.
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -138,6 +143,7 @@ impl Staging {
     pub fn write_file(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let (path, mut file) = self.create_file(name)?;
         io::Write::write_all(&mut file, bytes)
+            .and_then(|()| fault::at("sync"))
             .and_then(|()| file.sync_all())
             .map_err(|cause| Error::io(&path, "writing it", cause))
     }
@@ -151,11 +157,14 @@ impl Staging {
     /// place.
     pub fn publish(mut self) -> Result<(), Error> {
         sync_dir(&self.dir)?;
+        let failed = |cause| Error::io(&self.target, "putting it in place", cause);
+        fault::at("publish").map_err(failed)?;
         let replaced = match self.kind {
             TargetKind::File => self.publish_file()?,
             TargetKind::Image | TargetKind::Shards => self.publish_dir()?,
         };
         self.published = true;
+        fault::at("published").map_err(|cause| Error::io(&self.target, "syncing it", cause))?;
         sync_dir(&self.parent)?;
         match (self.kind, replaced) {
             (TargetKind::File, _) => {
@@ -251,6 +260,11 @@ pub fn parent_of(target: &Path) -> PathBuf {
     }
 }
 
+/// Removes an image's files and then its folder: never anything else.
+pub(crate) fn remove_image(dir: &Path) -> Result<(), Error> {
+    remove_replaced(TargetKind::Image, dir)
+}
+
 /// Removes the files of what was replaced and then its folder: never anything
 /// else. Another process that builds for the same target may be clearing the
 /// folder away too.
@@ -266,7 +280,8 @@ fn remove_replaced(kind: TargetKind, dir: &Path) -> Result<(), Error> {
     for entry in listed {
         match entry {
             Ok(entry) if kind.holds(&entry.file_name()) => {
-                fs::remove_file(entry.path()).or_else(gone)?;
+                let removed = fault::at("remove").and_then(|()| fs::remove_file(entry.path()));
+                removed.or_else(gone)?;
             }
             Ok(_) => {}
             Err(cause) => return gone(cause),
@@ -275,9 +290,25 @@ fn remove_replaced(kind: TargetKind, dir: &Path) -> Result<(), Error> {
     fs::remove_dir(dir).or_else(gone)
 }
 
+/// What the names of directories begin with that will be `name`.
+fn partial_prefix(name: &OsStr) -> OsString {
+    let mut prefix = OsString::from(".");
+    prefix.push(name);
+    prefix.push(".partial-");
+    prefix
+}
+
+/// Removes siblings of an image that dead processes were building.
+pub(crate) fn clear_leftovers(target: &Path) -> Result<(), Error> {
+    clear_leftovers_of(TargetKind::Image, target)
+}
+
 /// Removes siblings that dead processes were building: folders of the name that
 /// one gets here, held by nobody, with nothing in them but what one holds.
-fn clear_leftovers(kind: TargetKind, parent: &Path, prefix: &OsStr) -> Result<(), Error> {
+fn clear_leftovers_of(kind: TargetKind, target: &Path) -> Result<(), Error> {
+    let parent = parent_of(target);
+    let prefix = partial_prefix(target.file_name().unwrap_or_default());
+    let (parent, prefix) = (parent.as_path(), prefix.as_os_str());
     let failed = |cause| Error::io(parent, "looking for leftovers in it", cause);
     for entry in fs::read_dir(parent).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -371,9 +402,27 @@ fn lock(dir: &Path) -> Result<Option<File>, Error> {
     Ok((held.is_some() && held == named).then_some(file))
 }
 
+/// Puts a small file in its place, whole or not at all.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let failed = |cause| Error::io(path, "writing it", cause);
+    let parent = parent_of(path);
+    let new = tempfile::Builder::new()
+        .prefix(&partial_prefix(path.file_name().unwrap_or_default()))
+        // As any file that is created; the umask takes its part.
+        .permissions(fs::Permissions::from_mode(0o666))
+        .tempfile_in(&parent)
+        .map_err(failed)?;
+    io::Write::write_all(&mut new.as_file(), bytes)
+        .and_then(|()| fault::at("sync"))
+        .and_then(|()| new.as_file().sync_all())
+        .map_err(failed)?;
+    new.persist(path).map_err(|error| failed(error.error))?;
+    sync_dir(&parent)
+}
+
 /// Waits until the disk has a folder's names.
-fn sync_dir(dir: &Path) -> Result<(), Error> {
-    let synced = File::open(dir).and_then(|dir| dir.sync_all());
+pub(crate) fn sync_dir(dir: &Path) -> Result<(), Error> {
+    let synced = fault::at("sync").and_then(|()| File::open(dir)?.sync_all());
     synced.map_err(|cause| Error::io(dir, "syncing it", cause))
 }
 

@@ -21,6 +21,7 @@ use crate::pipeline::{WINDOWS_BYTES, read_sources};
 use crate::progress::{Progress, Stage, Tell};
 use crate::rest;
 use crate::source::Source;
+use crate::stop::Stop;
 use crate::store::{
     IMAGE_JSON, REST_BIN, RUN_JSON, StoredImage, TILES_CRC, channel_name, header_name,
     is_image_file, open_file, read_file,
@@ -38,6 +39,8 @@ pub struct VerifyOptions {
     pub source: Option<PathBuf>,
     /// Damages to keep; more are only counted. 0 keeps all.
     pub limit: usize,
+    /// Looked at before every window.
+    pub stop: Stop,
 }
 
 /// What verifying an image found.
@@ -108,7 +111,7 @@ pub fn verify(dir: &Path, options: &VerifyOptions, tell: Tell<'_>) -> Result<Ver
     let listed = check_small_files(&image, &mut found)?;
     check_manifest(&image, &mut found)?;
     let files = open_channels(&image, &mut found)?;
-    let scan = Scan { image: &image, files, listed, source };
+    let scan = Scan { image: &image, files, listed, source, stop: &options.stop };
     let read = if options.quick { scan.quick(&mut found)? } else { scan.whole(&mut found, tell)? };
     if let Some(source) = &scan.source {
         // What is in no tensor is compared too, and so that the source gives it.
@@ -381,6 +384,8 @@ pub(crate) struct Scan<'a> {
     pub(crate) listed: Vec<u32>,
     /// The checkpoint, to be compared with.
     pub(crate) source: Option<Source>,
+    /// Asked between windows.
+    pub(crate) stop: &'a Stop,
 }
 
 impl Scan<'_> {
@@ -439,6 +444,7 @@ impl Scan<'_> {
         next: &SyncSender<Job>,
     ) -> Result<(), Error> {
         for window in windows {
+            self.stop.check()?;
             if !budget.take(weight(&window)) {
                 break;
             }

@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use wimg_core::{HEADERS, ImageError, ImageLayout, Selection};
 
 use super::failure::Failure;
+use super::nightly::args::NightlyArgs;
 use crate::backend::{Backend, BackendOptions};
 use crate::gpu::GpuOptions;
 use crate::synth::SCALE_MAX;
@@ -54,6 +55,9 @@ pub(crate) enum Command {
     /// Sum what images hold and cost, a row an image
     #[command(after_help = EXIT_CODES)]
     Ledger(LedgerArgs),
+    /// Pack every checkpoint in every layout of a configuration, only what changed
+    #[command(after_help = EXIT_CODES)]
+    Nightly(NightlyArgs),
     /// Make a checkpoint with a public one's structure and random weights
     #[command(after_help = EXIT_CODES)]
     Synth(SynthArgs),

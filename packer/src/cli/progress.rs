@@ -94,7 +94,7 @@ fn style() -> ProgressStyle {
 }
 
 /// Bytes, speed and time left.
-fn line(progress: Progress, elapsed: Duration) -> String {
+pub(crate) fn line(progress: Progress, elapsed: Duration) -> String {
     let Progress { stage, done, total } = progress;
     let doing = match stage {
         Stage::Pack => "packing",
@@ -103,14 +103,18 @@ fn line(progress: Progress, elapsed: Duration) -> String {
         Stage::Synth => "writing",
     };
     let percent = u128::from(done) * 100 / u128::from(total.max(1));
-    let mut text = format!("{doing}: {done} of {total} bytes, {percent} %");
+    format!("{doing}: {done} of {total} bytes, {percent} %{}", span_left(progress, elapsed))
+}
+
+/// Speed and time left, once they can be told.
+pub(crate) fn span_left(Progress { done, total, .. }: Progress, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
-    if done > 0 && seconds > 0.0 {
-        let speed = done as f64 / seconds;
-        let left = Duration::from_secs_f64(total.saturating_sub(done) as f64 / speed);
-        text += &format!(", {:.2} GB/s, {} left", speed / 1e9, span(left));
+    if done == 0 || seconds <= 0.0 {
+        return String::new();
     }
-    text
+    let speed = done as f64 / seconds;
+    let left = Duration::from_secs_f64(total.saturating_sub(done) as f64 / speed);
+    format!(", {:.2} GB/s, {} left", speed / 1e9, span(left))
 }
 
 /// A time for people.
