@@ -9,9 +9,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 
 use rayon::prelude::*;
-use wimg_core::manifest::{Contents, ManifestFile, ManifestRest, RestRange, manifest_shards};
+use wimg_core::manifest::{ManifestFile, ManifestRest, manifest_shards};
 use wimg_core::pack::{pack_tile, tile_slice, tile_slices_mut, unpack_tile};
-use wimg_core::verify::{check_tile, compare_tile};
+use wimg_core::verify::{self, check_tile, compare_tile};
 use wimg_core::window::{ChannelRun, TileTask, Windows};
 use wimg_core::{Damage, Digest, Manifest, Verifier, Window, WindowLimit};
 
@@ -169,10 +169,7 @@ pub(crate) fn check_small_files(image: &StoredImage, found: &mut Found) -> Resul
     };
     let crcs = small_file(image, TILES_CRC, &listed, found)?;
     match &manifest.rest {
-        Some(rest) => {
-            rest_file(image, rest, found)?;
-            found.add(rest_ranges_damage(image, &rest.ranges, rest.length));
-        }
+        Some(rest) => rest_file(image, rest, found)?,
         None if image.dir.join(REST_BIN).exists() => found.add([Damage::File {
             name: REST_BIN.to_owned(),
             why: "image.json has no such file".to_owned(),
@@ -238,51 +235,10 @@ fn missing(name: &str) -> Damage {
     Damage::File { name: name.to_owned(), why: "it is missing".to_owned(), offset: None }
 }
 
-/// The ranges lie in the checkpoint's gaps, in order, and make up the file.
-fn rest_ranges_damage(image: &StoredImage, ranges: &[RestRange], length: u64) -> Option<Damage> {
-    let gaps = image.checkpoint.gaps();
-    let within = |range: &RestRange| {
-        let end = range.offset.checked_add(range.length);
-        gaps.iter().any(|gap| {
-            gap.shard == range.shard
-                && gap.offset <= range.offset
-                && end.is_some_and(|end| end <= gap.offset + gap.len)
-        })
-    };
-    let ordered = ranges.windows(2).all(|pair| match pair {
-        [a, b] => (a.shard, a.offset.saturating_add(a.length)) <= (b.shard, b.offset),
-        _ => true,
-    });
-    let sum = ranges.iter().try_fold(0u64, |sum, range| sum.checked_add(range.length));
-    let sound = ranges.iter().all(within) && ordered && sum == Some(length);
-    (!sound).then(|| Damage::File {
-        name: IMAGE_JSON.to_owned(),
-        why: "the ranges of rest.bin are not in the checkpoint's gaps".to_owned(),
-        offset: None,
-    })
-}
-
-/// Recomputes `image.json` from the headers and what it says of the contents,
-/// each of which is checked by itself.
+/// Holds `image.json` against what it follows from.
 pub(crate) fn check_manifest(image: &StoredImage, found: &mut Found) -> Result<(), Error> {
-    let manifest = &image.manifest;
-    let crcs = manifest.tensors.iter().map(|t| u32::from_str_radix(&t.crc32c, 16).unwrap_or(0));
-    let contents = Contents {
-        channels: manifest.channels.iter().map(|channel| channel.blake3).collect(),
-        tiles_crc: manifest.tiles_crc.clone(),
-        rest: manifest.rest.clone(),
-        tensor_crcs: crcs.collect(),
-    };
-    let again = Manifest::new(&image.checkpoint, &image.headers, &image.plan, &contents)?;
-    let again = again.render().into_bytes();
-    if again != image.text {
-        let same = again.iter().zip(&image.text).take_while(|(a, b)| a == b).count();
-        found.add([Damage::File {
-            name: IMAGE_JSON.to_owned(),
-            why: "it is not what the headers, the layout and its own contents give".to_owned(),
-            offset: Some(same as u64),
-        }]);
-    }
+    let StoredImage { manifest, text, checkpoint, headers, plan, .. } = image;
+    found.add(verify::check_manifest(manifest, text, checkpoint, headers, plan)?);
     Ok(())
 }
 
