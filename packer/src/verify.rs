@@ -9,11 +9,11 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 
 use rayon::prelude::*;
-use wimg_core::manifest::{Contents, ManifestFile, ManifestRest, RestRange, manifest_shards};
+use wimg_core::manifest::{ManifestFile, ManifestRest, manifest_shards};
 use wimg_core::pack::{pack_tile, tile_slice, unpack_tile};
-use wimg_core::verify::{check_tile, compare_tile, place};
+use wimg_core::verify::{self, check_tile, compare_tile, place};
 use wimg_core::window::{ChannelRun, TileTask, Windows};
-use wimg_core::{Damage, Digest, Manifest, Verifier, Window, WindowLimit};
+use wimg_core::{Damage, Digest, Verifier, Window, WindowLimit};
 
 use crate::error::Error;
 use crate::pipeline::budget::Budget;
@@ -207,9 +207,6 @@ pub(crate) fn check_small_files(image: &StoredImage, found: &mut Found) -> Resul
     let crcs = small_file(image, TILES_CRC, &listed, found)?;
     if let Some(rest) = &manifest.rest {
         rest_file(image, rest, found)?;
-        if !image.headers.is_empty() {
-            found.add(rest_ranges_damage(image, &rest.ranges, rest.length));
-        }
     }
     found.add(extra_files(image)?);
     let (words, _) = crcs.as_chunks::<4>();
@@ -286,55 +283,14 @@ fn extra_files(image: &StoredImage) -> Result<Vec<Damage>, Error> {
         .collect())
 }
 
-/// The ranges lie in the checkpoint's gaps, in order, and make up the file.
-fn rest_ranges_damage(image: &StoredImage, ranges: &[RestRange], length: u64) -> Option<Damage> {
-    let gaps = image.checkpoint.gaps();
-    let within = |range: &RestRange| {
-        let end = range.offset.checked_add(range.length);
-        gaps.iter().any(|gap| {
-            gap.shard == range.shard
-                && gap.offset <= range.offset
-                && end.is_some_and(|end| end <= gap.offset + gap.len)
-        })
-    };
-    let ordered = ranges.windows(2).all(|pair| match pair {
-        [a, b] => (a.shard, a.offset.saturating_add(a.length)) <= (b.shard, b.offset),
-        _ => true,
-    });
-    let sum = ranges.iter().try_fold(0u64, |sum, range| sum.checked_add(range.length));
-    let sound = ranges.iter().all(within) && ordered && sum == Some(length);
-    (!sound).then(|| Damage::File {
-        name: IMAGE_JSON.to_owned(),
-        why: "the ranges of rest.bin are not in the checkpoint's gaps".to_owned(),
-        offset: None,
-    })
-}
-
-/// Recomputes `image.json` from the headers and what it says of the contents,
-/// each of which is checked by itself.
+/// Holds `image.json` against what it follows from.
 pub(crate) fn check_manifest(image: &StoredImage, found: &mut Found) -> Result<(), Error> {
     if image.headers.is_empty() {
         // Damaged, as was said: then image.json stands by its own digest.
         return Ok(());
     }
-    let manifest = &image.manifest;
-    let crcs = manifest.tensors.iter().map(|t| u32::from_str_radix(&t.crc32c, 16).unwrap_or(0));
-    let contents = Contents {
-        channels: manifest.channels.iter().map(|channel| channel.blake3).collect(),
-        tiles_crc: manifest.tiles_crc.clone(),
-        rest: manifest.rest.clone(),
-        tensor_crcs: crcs.collect(),
-    };
-    let again = Manifest::new(&image.checkpoint, &image.headers, &image.plan, &contents)?;
-    let again = again.render().into_bytes();
-    if again != image.text {
-        let same = again.iter().zip(&image.text).take_while(|(a, b)| a == b).count();
-        found.add([Damage::File {
-            name: IMAGE_JSON.to_owned(),
-            why: "it is not what the headers, the layout and its own contents give".to_owned(),
-            offset: Some(same as u64),
-        }]);
-    }
+    let StoredImage { manifest, text, checkpoint, headers, plan, .. } = image;
+    found.add(verify::check_manifest(manifest, text, checkpoint, headers, plan)?);
     Ok(())
 }
 

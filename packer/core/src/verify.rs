@@ -7,10 +7,12 @@
 
 use std::fmt;
 
+use crate::checkpoint::Checkpoint;
 use crate::digest::Digest;
+use crate::error::ImageError;
 use crate::escape::Escaped;
 use crate::image::Image;
-use crate::manifest::{Manifest, ManifestTensor};
+use crate::manifest::{Contents, Manifest, ManifestFile, ManifestRest, ManifestTensor, RestRange};
 use crate::pack::tile_crc::read_tile_crc;
 use crate::pack::{PackError, padding_damage, tile_slice, unpack_tile};
 use crate::plan::Plan;
@@ -158,6 +160,69 @@ pub fn place(image: &Image, tile: &Tile) -> TilePlace {
         tensor: name.unwrap_or_default(),
         file_offset: tile.line * image.layout().line_bytes,
     }
+}
+
+/// Checks `image.json`, whose text as it stands is `text`: recomputes it from
+/// the headers, the plan that follows from them, and what it says of the other
+/// files' contents, each of which is checked by itself.
+///
+/// # Errors
+/// A plan that has no ledger's row.
+pub fn check_manifest(
+    manifest: &Manifest,
+    text: &[u8],
+    checkpoint: &Checkpoint,
+    headers: &[Vec<u8>],
+    plan: &Plan,
+) -> Result<Vec<Damage>, ImageError> {
+    // A word that is none is another CRC than any, as it is not written again.
+    let crcs = manifest.tensors.iter().map(|t| u32::from_str_radix(&t.crc32c, 16).unwrap_or(0));
+    let contents = Contents {
+        channels: manifest.channels.iter().map(|channel| channel.blake3).collect(),
+        tiles_crc: ManifestFile {
+            length: plan.image().tile_count().saturating_mul(4),
+            blake3: manifest.tiles_crc.blake3,
+        },
+        rest: manifest.rest.clone(),
+        tensor_crcs: crcs.collect(),
+    };
+    let again = Manifest::new(checkpoint, headers, plan, &contents)?.render().into_bytes();
+    let mut found = Vec::new();
+    let mut differs = |why: &str, offset| {
+        let name = "image.json".to_owned();
+        found.push(Damage::File { name, why: why.to_owned(), offset });
+    };
+    if manifest.rest.as_ref().is_some_and(|rest| !are_gaps(checkpoint, rest)) {
+        differs("the ranges of rest.bin are not in the checkpoint's gaps", None);
+    }
+    if again != text {
+        let same = again.iter().zip(text).take_while(|(a, b)| a == b).count();
+        let why = "it is not what the headers, the layout and its own contents give";
+        differs(why, Some(same as u64));
+    }
+    Ok(found)
+}
+
+/// Whether the ranges lie in the checkpoint's gaps, at most one in each and in
+/// order, and make up the file.
+fn are_gaps(checkpoint: &Checkpoint, rest: &ManifestRest) -> bool {
+    let gaps = checkpoint.gaps();
+    let mut free = 0;
+    let mut taken = |range: &RestRange| {
+        // Gaps are in order, so one alone can hold it.
+        let start = (range.shard, range.offset);
+        let after = gaps.partition_point(|gap| (gap.shard, gap.offset) <= start);
+        let at = after.checked_sub(1).filter(|&at| at >= free);
+        let gap = at.and_then(|at| gaps.get(at));
+        let end = range.offset.checked_add(range.length);
+        free = after;
+        gap.zip(end).is_some_and(|(gap, end)| {
+            let within = end <= gap.offset.saturating_add(gap.len);
+            gap.shard == range.shard && within && range.length > 0
+        })
+    };
+    let sum = rest.ranges.iter().try_fold(0u64, |sum, range| sum.checked_add(range.length));
+    rest.ranges.iter().all(&mut taken) && sum == Some(rest.length)
 }
 
 /// Checks one tile: its bytes, its check word, its place in `tiles.crc` and its padding.

@@ -13,6 +13,8 @@ use wimg::verify::{VerifyOptions, verify};
 use wimg_core::gguf::{Value, write};
 use wimg_core::{Digest, Format, ImageLayout, Manifest, Selection, TensorEntry};
 
+use crate::split::consistent;
+
 /// An image, and where it lies.
 struct Sound {
     folder: TempDir,
@@ -86,6 +88,10 @@ fn judge(text: &[u8]) {
     if let Ok(manifest) = Manifest::read(text) {
         // A float may change in its last place.
         assert!(Manifest::read(manifest.render().as_bytes()).is_ok());
+        // As the viewer plans, which has no headers.
+        if let Ok(plan) = manifest.plan() {
+            consistent(&plan);
+        }
     }
     let image = SOUND.image();
     assert!(fs::write(image.join("image.json"), text).is_ok());
