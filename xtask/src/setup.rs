@@ -15,6 +15,9 @@ const GGUF_PY: &str = "gguf==0.19.0";
 /// The version of cargo-deny that deny.toml is written for.
 const CARGO_DENY: &str = "0.20.2";
 
+/// The version of cargo-fuzz that `cargo xtask fuzz` is written for.
+const CARGO_FUZZ: &str = "0.13.2";
+
 /// Programs of the system that the tests run.
 struct Needed {
     what: &'static str,
