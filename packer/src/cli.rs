@@ -11,12 +11,15 @@ mod exit;
 mod failure;
 mod ledger;
 mod locate;
+mod nightly;
 mod pack;
 mod plan;
 mod progress;
 mod quantity;
 mod record;
+mod report;
 mod row;
+mod serve;
 mod subject;
 mod synth;
 mod unpack;
@@ -63,7 +66,10 @@ fn command(command: &Command, console: &mut Console<'_>) -> Result<(), Failure> 
         Command::Plan(args) => plan::run(args, console),
         Command::Ledger(args) => ledger::run(args, console),
         Command::Locate(args) => locate::run(args, console),
+        Command::Nightly(args) => nightly::run(args, console),
         Command::Synth(args) => synth::run(args, console),
+        Command::Serve(args) => serve::run(args, console),
+        Command::Report(args) => report::run(args, console),
         Command::Devices(args) => devices::run(args, console),
         Command::Completions(args) => completions::run(args, console),
     }

@@ -9,6 +9,9 @@ use thiserror::Error;
 use wimg_core::{Escaped, ImageError, PackError};
 
 use crate::gpu::GpuError;
+use crate::nightly::config::ConfigError;
+use crate::report::ReportError;
+use crate::serve::ServeError;
 use crate::source::SourceError;
 use crate::synth::SynthError;
 
@@ -28,6 +31,12 @@ pub enum Error {
     /// A synthetic checkpoint was not written.
     #[error(transparent)]
     Synth(#[from] SynthError),
+    /// The page cannot be served.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// There is no report of it.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// No GPU can be used, or it failed.
     #[error(transparent)]
     Gpu(#[from] GpuError),
@@ -132,6 +141,28 @@ pub enum Error {
         /// What differs.
         why: String,
     },
+    /// A night's configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A night's file that is not what it should be.
+    #[error("`{}`: {why}", shown(.path))]
+    Night {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, escaped.
+        why: String,
+    },
+    /// Somebody asked to stop.
+    #[error("stopped, as asked")]
+    Interrupted,
+    /// Somebody else holds a lock.
+    #[error("`{}` is held by {who}", shown(.path))]
+    Held {
+        /// The lock's file.
+        path: PathBuf,
+        /// Who, as the file says it, escaped.
+        who: String,
+    },
     /// A stage of the pipeline ended without a word.
     #[error("the {0} stage stopped")]
     Stopped(&'static str),
@@ -152,12 +183,13 @@ impl Error {
         Error::Io { path: path.to_owned(), doing, cause: cause.into() }
     }
 
-    /// The exit code: 1 damage found, 3 bad input (do not retry), 4 I/O or
+    /// The exit code: 1 damage found, 2 a wrong configuration, 3 bad input (do not retry), 4 I/O or
     /// resources (a retry may help), 5 no usable GPU.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Gpu(_) => 5,
             Error::Damaged { .. } | Error::OtherSource { .. } => 1,
+            Error::Config(_) => 2,
             // A path that names nothing is the caller's mistake, not the disk's.
             Error::Source(SourceError::Open { cause, .. }) if is_missing(cause) => 3,
             Error::Io { cause, .. } if is_missing(cause) => 3,
@@ -165,6 +197,8 @@ impl Error {
             Error::Synth(SynthError::Io { .. } | SynthError::Space { .. }) => 4,
             Error::Io { .. } | Error::Space { .. } | Error::Write(_) => 4,
             Error::Unverified(_) | Error::Stopped(_) => 4,
+            Error::Interrupted | Error::Held { .. } => 4,
+            Error::Serve(ServeError::Listen { .. }) => 4,
             _ => 3,
         }
     }

@@ -76,8 +76,10 @@ impl TargetKind {
         let listing = |cause| Error::io(target, "listing it", cause);
         let mut empty = true;
         for entry in fs::read_dir(target).map_err(listing)? {
-            let name = entry.map_err(listing)?.file_name();
-            if !self.holds(&name) {
+            let entry = entry.map_err(listing)?;
+            let name = entry.file_name();
+            let file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if !file || !self.holds(&name) {
                 let (name, noun) = (Escaped::new(name.as_bytes()), self.noun());
                 return occupied(format!(
                     "a folder with `{name}` in it, which is no part of {noun}"

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::pipeline::WINDOWS_BYTES;
 use crate::pipeline::budget::Budget;
 use crate::progress::{Progress, Stage, Tell};
+use crate::stop::Stop;
 use crate::store::{REST_BIN, Staging, StoredImage, free_bytes, parent_of};
 use crate::target::TargetKind;
 use crate::verify::{Found, Job, Scan, check_manifest, check_small_files, open_channels, weight};
@@ -70,7 +71,8 @@ pub fn unpack(dir: &Path, options: &UnpackOptions, tell: Tell<'_>) -> Result<Unp
     let names = shard_names(&image, &options.out);
     let kind = if names.len() == 1 { TargetKind::File } else { TargetKind::Shards };
     kind.check(&options.out, options.force)?;
-    let scan = Scan { image: &image, files, listed, source: None };
+    let stop = Stop::default();
+    let scan = Scan { image: &image, files, listed, source: None, stop: &stop };
     let total = tensor_bytes(&image);
     check_space(&options.out, total + image.headers.iter().map(|h| h.len() as u64).sum::<u64>())?;
     let staging = Staging::of_kind(kind, &options.out, options.force)?;
@@ -156,7 +158,8 @@ fn tensor_to(
     // What is amiss with a channel matters where the tensor's tiles lie: its
     // own CRC tells.
     let files = open_channels(image, &mut Found::default())?;
-    let scan = Scan { image, files, listed: Vec::new(), source: None };
+    let stop = Stop::default();
+    let scan = Scan { image, files, listed: Vec::new(), source: None, stop: &stop };
     let total = image.plan.sources().get(tensor).map_or(0, |source| source.len);
     let windows = image.plan.tensor_windows(tensor, WindowLimit::default());
     each_range(&scan, windows, total, tell, &mut |_, bytes| sink(bytes))?;

@@ -114,6 +114,11 @@ fn targets() -> Vec<Entry> {
 }
 
 fn images() -> Vec<Entry> {
+    stored().into_iter().chain(packed()).collect()
+}
+
+/// Errors of an image directory that is opened.
+fn stored() -> Vec<Entry> {
     let text = |why: &str| why.to_owned();
     vec![
         entry(
@@ -156,6 +161,13 @@ fn images() -> Vec<Entry> {
             "What `image.json` says of its tensors does not agree with itself (the viewer, which has no headers, tells).",
             "Copy or pack the image again.",
         ),
+    ]
+}
+
+/// Errors of an image that is packed, unpacked or compared.
+fn packed() -> Vec<Entry> {
+    let text = |why: &str| why.to_owned();
+    vec![
         entry(
             "Error::NotWhole",
             Error::NotWhole { path: path(), selection: "machine" },

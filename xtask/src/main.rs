@@ -19,8 +19,8 @@ usage: cargo xtask COMMAND
   test [--install] [-- ARGS]   set up what the checks need, then run them all;
                                ARGS go to `cargo test`. Missing system packages
                                are installed as root on Debian, or with --install
-  demo                         make a small checkpoint, pack it at both beats,
-                               verify the images and print the ledger
+  demo                         make eight narrow checkpoints and pack them in three
+                               layouts, as a night does; print the ledger
   bench [-- ARGS]              run the benchmarks; ARGS go to `cargo bench`
   fuzz SECONDS                 look for inputs that break what must hold, all
                                targets in turn; needs a nightly toolchain

@@ -15,7 +15,7 @@ const GGUF_PY: &str = "gguf==0.19.0";
 /// The version of cargo-deny that deny.toml is written for.
 const CARGO_DENY: &str = "0.20.2";
 
-/// The version of cargo-fuzz that `cargo xtask fuzz` is written for.
+/// The version of cargo-fuzz that `fuzz` builds its targets with.
 const CARGO_FUZZ: &str = "0.13.2";
 
 /// Programs of the system that the tests run.
@@ -57,11 +57,24 @@ const VULKAN: Needed = Needed {
     },
 };
 
+/// A batch system of one node, for the test of the array script. It takes root
+/// to start one, so nobody else needs it.
+const SLURM: Needed = Needed {
+    what: "Slurm with munge",
+    packages: "slurmctld slurmd slurm-client munge",
+    is_there: || {
+        let there = |program: &str| Step::new(program, "-V").succeeds();
+        let superuser = Step::new("id", "-u").output().as_deref() == Some("0");
+        !superuser || ["slurmctld", "slurmd", "sbatch", "munge"].into_iter().all(there)
+    },
+};
+
 /// Sets everything up, or says what a person has to do.
 pub(crate) fn run(install: bool) -> Result<(), String> {
     system_packages(&PYTHON, install)?;
     system_packages(&VULKAN, install)?;
     system_packages(&CHROMIUM, install)?;
+    system_packages(&SLURM, install)?;
     toolchain()?;
     python_environment()
 }

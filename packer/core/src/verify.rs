@@ -46,6 +46,11 @@ pub enum Damage {
         /// What `tiles.crc` lists.
         listed: u32,
     },
+    /// A tile's bytes are not all there: its file is too short, or missing.
+    Missing {
+        /// Where they would be.
+        place: TilePlace,
+    },
     /// A padding byte of a tile is not zero.
     Padding {
         /// Where.
@@ -127,6 +132,7 @@ impl fmt::Display for Damage {
                 "{place}: its bytes give {crc:08x}, tiles.crc (byte {}) has {listed:08x}",
                 place.tile.index * 4,
             ),
+            Damage::Missing { place } => write!(f, "{place}: its bytes are not all there"),
             Damage::Padding { place, byte } => {
                 write!(f, "{place}: byte {byte} of the tile is padding and not zero")
             }

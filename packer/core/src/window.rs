@@ -262,9 +262,10 @@ mod tests {
         let pack = |window: &Window| {
             let mut source = Vec::new();
             for range in &window.sources {
-                source.extend_from_slice(&file[range.offset as usize..][..range.len as usize]);
+                let [from, len] = [range.offset, range.len].map(|n| usize::try_from(n).unwrap());
+                source.extend_from_slice(&file[from..][..len]);
             }
-            let mut channels = vec![0xaa; window.channel_bytes as usize];
+            let mut channels = vec![0xaa; usize::try_from(window.channel_bytes).unwrap()];
             pack_window(plan.image(), window, &source, &mut channels).unwrap();
             channels
         };

@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use wimg_core::{HEADERS, ImageError, ImageLayout, Selection};
 
 use super::failure::Failure;
+use super::nightly::args::NightlyArgs;
 use crate::backend::{Backend, BackendOptions};
 use crate::gpu::GpuOptions;
 use crate::synth::SCALE_MAX;
@@ -54,9 +55,18 @@ pub(crate) enum Command {
     /// Sum what images hold and cost, a row an image
     #[command(after_help = EXIT_CODES)]
     Ledger(LedgerArgs),
+    /// Pack every checkpoint in every layout of a configuration, only what changed
+    #[command(after_help = EXIT_CODES)]
+    Nightly(NightlyArgs),
     /// Make a checkpoint with a public one's structure and random weights
     #[command(after_help = EXIT_CODES)]
     Synth(SynthArgs),
+    /// Show ledgers and images in a browser; nothing leaves this machine
+    #[command(after_help = EXIT_CODES)]
+    Serve(ServeArgs),
+    /// Write what the browser would show to one HTML file that opens from disk
+    #[command(after_help = EXIT_CODES)]
+    Report(ReportArgs),
     /// List the GPUs that could pack, and what matters of their limits
     #[command(after_help = EXIT_CODES)]
     Devices(DevicesArgs),
@@ -214,6 +224,34 @@ pub(crate) struct SynthArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, ArgsOf)]
+pub(crate) struct ServeArgs {
+    /// The folder whose ledgers (.jsonl) and images can be read [default: none]
+    pub(crate) dir: Option<PathBuf>,
+    /// The port [default: a free one]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
+    /// Listen on another address than 127.0.0.1: whoever reaches it can read
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) host: Option<String>,
+    /// Do not open a browser, only print the address
+    #[arg(long)]
+    pub(crate) no_open: bool,
+}
+
+#[derive(Debug, ArgsOf)]
+pub(crate) struct ReportArgs {
+    /// Images, checkpoints, ledgers (.jsonl), and folders with them [default: only the public checkpoints that wimg knows]
+    #[arg(value_name = "CHECKPOINT-OR-DIR")]
+    pub(crate) subjects: Vec<PathBuf>,
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, ArgsOf)]
