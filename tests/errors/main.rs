@@ -143,7 +143,18 @@ fn messages_are_lower_case_sentences_without_an_end() {
 
 #[test]
 fn a_variant_that_is_new_is_missed() {
-    let source = "pub enum NewError {\n    #[error(\"x\")]\n    One,\n    Two { a: u8 },\n    Three(u8),\n\
-                      #[error(transparent)]\n    Passed(#[from] OldError),\n}\npub enum Kind {\n    Four,\n}\n";
+    let source = "\
+pub enum NewError {
+    #[error(\"x\")]
+    One,
+    Two { a: u8 },
+    Three(u8),
+    #[error(transparent)]
+    Passed(#[from] OldError),
+}
+pub enum Kind {
+    Four,
+}
+";
     assert_eq!(variants(source), ["NewError::One", "NewError::Two", "NewError::Three"]);
 }
