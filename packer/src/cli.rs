@@ -5,18 +5,28 @@
 
 mod args;
 mod completions;
+mod devices;
+mod diff;
 mod exit;
 mod failure;
 mod ledger;
 mod locate;
+mod nightly;
+mod pack;
 mod plan;
+mod progress;
 mod quantity;
 mod record;
+mod report;
+mod row;
+mod serve;
 mod subject;
 mod synth;
+mod unpack;
+mod verify;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::Write;
 
 use clap::Parser;
 
@@ -28,14 +38,14 @@ use failure::Failure;
 /// exit code: 0 done, 1 damage found or images differ, 2 the command line is
 /// wrong, 3 bad input, 4 input/output or resources, 5 no usable GPU.
 ///
-/// `_bar`: whether `err` is a terminal, on which progress is a bar.
+/// `bar`: whether `err` is a terminal, on which progress is a bar.
 pub fn run(
     args: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,
     err: &mut (dyn Write + Send),
-    _bar: bool,
+    bar: bool,
 ) -> u8 {
-    let mut console = Console { out, err, exit: Exit::DONE };
+    let mut console = Console { out, err, bar, exit: Exit::DONE };
     let done = match Args::try_parse_from(args) {
         Ok(args) => command(&args.command, &mut console),
         Err(told) => console.tell(&told),
@@ -49,10 +59,18 @@ pub fn run(
 
 fn command(command: &Command, console: &mut Console<'_>) -> Result<(), Failure> {
     match command {
+        Command::Pack(args) => pack::run(args, console),
+        Command::Verify(args) => verify::run(args, console),
+        Command::Unpack(args) => unpack::run(args, console),
+        Command::Diff(args) => diff::run(args, console),
         Command::Plan(args) => plan::run(args, console),
         Command::Ledger(args) => ledger::run(args, console),
         Command::Locate(args) => locate::run(args, console),
+        Command::Nightly(args) => nightly::run(args, console),
         Command::Synth(args) => synth::run(args, console),
+        Command::Serve(args) => serve::run(args, console),
+        Command::Report(args) => report::run(args, console),
+        Command::Devices(args) => devices::run(args, console),
         Command::Completions(args) => completions::run(args, console),
     }
 }
@@ -63,6 +81,8 @@ struct Console<'a> {
     out: &'a mut dyn Write,
     /// Errors and progress.
     err: &'a mut (dyn Write + Send),
+    /// Whether progress is a bar.
+    bar: bool,
     /// The worst so far.
     exit: Exit,
 }
@@ -91,12 +111,5 @@ impl Console<'_> {
             return Ok(());
         }
         Ok(self.out.write_all(text.as_bytes())?)
-    }
-}
-
-/// Writes that fail on their own are failures of the output.
-impl From<io::Error> for Failure {
-    fn from(cause: io::Error) -> Failure {
-        Failure::Output(cause)
     }
 }

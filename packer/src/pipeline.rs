@@ -6,12 +6,15 @@
 
 pub mod budget;
 pub mod cpu;
+pub mod lockstep;
+pub mod middle;
+pub mod stages;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 
 use rayon::prelude::*;
 use rustix::fs::Advice;
@@ -21,10 +24,15 @@ use wimg_core::window::SourceRange;
 use wimg_core::{Digest, Plan, Window, WindowLimit};
 
 use crate::error::Error;
+use crate::fault;
 use crate::progress::{Progress, Stage, Tell};
 use crate::source::Source;
+use crate::stop::Stop;
 use crate::store::{Staging, TILES_CRC, channel_name};
 use budget::Budget;
+use lockstep::Member;
+use middle::{Job, Middle};
+use stages::{Clock, Clocks};
 
 /// Bytes of all windows in flight: the most a pack holds besides headers.
 pub const WINDOWS_BYTES: u64 = 128 << 20;
@@ -32,24 +40,21 @@ pub const WINDOWS_BYTES: u64 = 128 << 20;
 /// Windows that may wait between two stages.
 const QUEUE: usize = 2;
 
-/// What packs windows.
+/// How a pipeline runs beside others, and until when.
 #[derive(Debug)]
-pub enum Middle {
-    /// All cores.
-    Cpu,
+pub struct Flow<'a> {
+    /// Looked at before every window.
+    pub stop: Stop,
+    /// How many pipelines share the memory that one alone would take.
+    pub sharers: u64,
+    /// Its place among pipelines that read the same checkpoint; what is read is
+    /// dropped from the page cache then.
+    pub member: Option<Member<'a>>,
 }
 
-/// A window with its bytes.
-struct Job {
-    window: Window,
-    source: Vec<u8>,
-    channel_bytes: Vec<u8>,
-    crcs: Vec<u32>,
-}
-
-impl Job {
-    fn bytes(&self) -> u64 {
-        self.window.source_bytes + self.window.channel_bytes
+impl Default for Flow<'_> {
+    fn default() -> Self {
+        Flow { stop: Stop::default(), sharers: 1, member: None }
     }
 }
 
@@ -58,71 +63,102 @@ impl Job {
 pub fn run(
     source: &Source,
     plan: &Plan,
-    middle: &Middle,
+    middle: &mut Middle,
     staging: &Staging,
+    flow: Flow<'_>,
     tell: Tell<'_>,
 ) -> Result<Contents, Error> {
     let mut output = Output::create(plan, staging)?;
-    let budget = Budget::new(WINDOWS_BYTES);
+    let Flow { stop, sharers, member } = flow;
+    let budget = Budget::new(middle.budget() / sharers.max(1));
+    let limit = middle.window_limit();
     let (to_middle, from_reader) = sync_channel::<Job>(QUEUE);
     let (to_writer, from_middle) = sync_channel::<Job>(QUEUE);
     let (recycle, recycled) = channel::<(Vec<u8>, Vec<u8>)>();
+    let clocks = Clocks::new();
     let (read, packed, written) = std::thread::scope(|scope| {
-        let budget = &budget;
+        let (budget, stop, clocks, packing) = (&budget, &stop, &clocks, &mut *middle);
         let reader = scope.spawn(move || {
-            let result = read_windows(source, plan, budget, &recycled, &to_middle);
+            let clock = &clocks.read;
+            let reader = Reader { source, plan, limit, budget, stop, member, clock };
+            let result = reader.read_windows(&recycled, &to_middle);
             drop(to_middle);
             result
         });
-        let packer = scope.spawn(move || pack_windows(plan, middle, &from_reader, &to_writer));
-        let result = write_windows(&mut output, budget, &from_middle, &recycle, tell);
+        let packer = scope
+            .spawn(move || pack_windows(plan, packing, &clocks.pack, &from_reader, &to_writer));
+        let result = write_windows(&mut output, budget, stop, clocks, &from_middle, &recycle, tell);
         // Whoever failed: nobody may wait for bytes that are never given back.
         budget.close();
         drop(from_middle);
-        (reader.join(), packer.join(), result.and_then(|()| output.finish()))
+        let finished = result.and_then(|()| clocks.write.time(|| output.finish()));
+        (reader.join(), packer.join(), finished)
     });
     let read = read.map_err(|_| Error::Stopped("reading"))?;
     packed.map_err(|_| Error::Stopped("packing"))??;
     let tensor_crcs = read?;
     let (channels, tiles_crc) = written?;
+    middle.note_stages(clocks.stages());
     Ok(Contents { channels, tiles_crc, rest: None, tensor_crcs })
 }
 
-/// Reads every window's source bytes, ahead of the packer, and takes the
-/// tensors' CRCs from the bytes as read.
-fn read_windows(
-    source: &Source,
-    plan: &Plan,
-    budget: &Budget,
-    recycled: &Receiver<(Vec<u8>, Vec<u8>)>,
-    next: &SyncSender<Job>,
-) -> Result<Vec<u32>, Error> {
-    let mut crcs = TensorCrcs::new(plan.image().tensors().len());
-    let mut windows = plan.windows(WindowLimit::default()).peekable();
-    while let Some(window) = windows.next() {
-        if !budget.take(window.source_bytes + window.channel_bytes) {
-            break;
+/// What reads ahead of the packer.
+struct Reader<'a> {
+    source: &'a Source,
+    plan: &'a Plan,
+    limit: WindowLimit,
+    budget: &'a Budget,
+    stop: &'a Stop,
+    member: Option<Member<'a>>,
+    clock: &'a Clock,
+}
+
+impl Reader<'_> {
+    /// Reads every window's source bytes and takes the tensors' CRCs from the
+    /// bytes as read.
+    fn read_windows(
+        &self,
+        recycled: &Receiver<(Vec<u8>, Vec<u8>)>,
+        next: &SyncSender<Job>,
+    ) -> Result<Vec<u32>, Error> {
+        let (source, plan, limit) = (self.source, self.plan, self.limit);
+        let mut crcs = TensorCrcs::new(plan.image().tensors().len());
+        let mut windows = plan.windows(limit).peekable();
+        while let Some(window) = windows.next() {
+            self.stop.check()?;
+            if let Some(member) = &self.member {
+                member.wait(plan, &window);
+            }
+            if !self.budget.take(window.source_bytes + window.channel_bytes) {
+                break;
+            }
+            if let Some(ahead) = windows.peek() {
+                read_ahead(source, &ahead.sources);
+            }
+            let (mut bytes, mut channel_bytes) = recycled.try_recv().unwrap_or_default();
+            resize(&mut bytes, window.source_bytes, limit);
+            resize(&mut channel_bytes, window.channel_bytes, limit);
+            self.clock.time(|| {
+                read_sources(source, &window, &mut bytes)?;
+                crcs.absorb(&window, &bytes);
+                Ok::<(), Error>(())
+            })?;
+            if let Some(member) = &self.member {
+                member.passed(plan, source, &window);
+            }
+            let job = Job { window, source: bytes, channel_bytes, crcs: Vec::new() };
+            if next.send(job).is_err() {
+                break;
+            }
         }
-        if let Some(ahead) = windows.peek() {
-            read_ahead(source, &ahead.sources);
-        }
-        let (mut bytes, mut channel_bytes) = recycled.try_recv().unwrap_or_default();
-        resize(&mut bytes, window.source_bytes);
-        resize(&mut channel_bytes, window.channel_bytes);
-        read_sources(source, &window, &mut bytes)?;
-        crcs.absorb(&window, &bytes);
-        let job = Job { window, source: bytes, channel_bytes, crcs: Vec::new() };
-        if next.send(job).is_err() {
-            break;
-        }
+        Ok(crcs.finish())
     }
-    Ok(crcs.finish())
 }
 
 /// Makes a recycled buffer as long as it must be, and no larger than is usual:
 /// what a huge tile needed once is given back.
-fn resize(buffer: &mut Vec<u8>, bytes: u64) {
-    let usual = WindowLimit::default().bytes * 2;
+fn resize(buffer: &mut Vec<u8>, bytes: u64, limit: WindowLimit) {
+    let usual = limit.bytes * 2;
     if buffer.capacity() as u64 > usual.max(bytes) {
         *buffer = Vec::new();
     }
@@ -158,42 +194,68 @@ fn read_ahead(source: &Source, ranges: &[SourceRange]) {
     }
 }
 
+/// Keeps the middle busy: jobs go in while it takes them, and come out in
+/// order when it is full or nothing is there to go in.
 fn pack_windows(
     plan: &Plan,
-    middle: &Middle,
+    middle: &mut Middle,
+    clock: &Clock,
     jobs: &Receiver<Job>,
     next: &SyncSender<Job>,
 ) -> Result<(), Error> {
-    for mut job in jobs {
-        match middle {
-            Middle::Cpu => {
-                let image = plan.image();
-                job.crcs =
-                    cpu::pack_window(image, &job.window, &job.source, &mut job.channel_bytes)?;
-            }
+    let image = plan.image();
+    let mut open = true;
+    loop {
+        let job = match () {
+            () if !open || middle.is_full() => None,
+            () => match jobs.recv_timeout(middle.patience()) {
+                Ok(job) => Some(job),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    open = false;
+                    None
+                }
+            },
+        };
+        if let Some(job) = job {
+            clock.time(|| middle.submit(image, job))?;
+            continue;
         }
-        if next.send(job).is_err() {
-            break;
+        let collected = clock.time(|| {
+            middle.flush(image)?;
+            middle.collect(image)
+        });
+        let done = match collected? {
+            // A writer that is gone has failed, and says why itself.
+            Some(job) => next.send(job).is_err(),
+            None => !open,
+        };
+        if done {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 fn write_windows(
     output: &mut Output,
     budget: &Budget,
+    stop: &Stop,
+    clocks: &Clocks,
     jobs: &Receiver<Job>,
     recycle: &Sender<(Vec<u8>, Vec<u8>)>,
     tell: Tell<'_>,
 ) -> Result<(), Error> {
     let mut done = 0;
     for job in jobs {
-        output.write(&job)?;
+        stop.check()?;
+        clocks.write.time(|| output.write(&job))?;
         done += job.window.channel_bytes;
         tell(Progress { stage: Stage::Pack, done, total: output.total });
-        budget.give(job.bytes());
-        // The reader may have read its last window already.
+        let bytes = job.bytes();
+        // Before its bytes are free: else they would be twice. The reader may
+        // have read its last window already.
         let _ = recycle.send((job.source, job.channel_bytes));
+        budget.give(bytes);
     }
     Ok(())
 }
@@ -247,7 +309,7 @@ impl Output {
             let bytes = job.channel_bytes.get(start..).and_then(|bytes| bytes.get(..len));
             let bytes = bytes.ok_or(Error::Stopped("writing"))?;
             channel.hasher.update(bytes);
-            let written = channel.file.write_all_at(bytes, run.line * line_bytes);
+            let written = write_all_at(&channel.file, bytes, run.line * line_bytes);
             written.map_err(|cause| Error::io(&channel.path, "writing it", cause))
         })?;
         let words: Vec<u8> = job.crcs.iter().flat_map(|crc| crc.to_le_bytes()).collect();
@@ -260,14 +322,26 @@ impl Output {
     /// Waits until the disk has all of it; the channels' digests and `tiles.crc`.
     fn finish(self) -> Result<(Vec<Digest>, ManifestFile), Error> {
         let failed = |path: &PathBuf, cause| Error::io(path, "syncing it", cause);
+        fault::at("sync").map_err(|cause| failed(&self.crcs_path, cause))?;
         let crcs =
             self.crcs.into_inner().map_err(|error| failed(&self.crcs_path, error.into_error()))?;
         crcs.sync_all().map_err(|cause| failed(&self.crcs_path, cause))?;
         let digests = self.channels.par_iter().map(|channel| {
-            channel.file.sync_all().map_err(|cause| failed(&channel.path, cause))?;
+            let synced = fault::at("sync").and_then(|()| channel.file.sync_all());
+            synced.map_err(|cause| failed(&channel.path, cause))?;
             Ok(Digest::finish(&channel.hasher))
         });
         let blake3 = Digest::finish(&self.crcs_hasher);
         Ok((digests.collect::<Result<_, Error>>()?, ManifestFile { length: self.crcs_len, blake3 }))
     }
+}
+
+/// Writes a channel's run, or as much of it as a test wants.
+fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> std::io::Result<()> {
+    fault::at("write")?;
+    if let Some(part) = fault::cut(bytes.len()) {
+        file.write_all_at(bytes.get(..part).unwrap_or_default(), offset)?;
+        fault::strike()?;
+    }
+    file.write_all_at(bytes, offset)
 }

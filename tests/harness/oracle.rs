@@ -375,7 +375,9 @@ fn shape_of(tensor: &Tensor) -> Result<Format, String> {
 
 /// The least number of pieces in which a kernel's tap fits a tile with its check word.
 fn pieces(tensor: &Tensor, format: Format, layout: &Layout) -> Result<usize, String> {
-    if tensor.dims.len() != 2 || format.elems != 1 || tensor.streamed {
+    // Two dims: trailing ones are none.
+    let two = tensor.dims.len() >= 2 && tensor.dims[2..].iter().all(|&dim| dim == 1);
+    if !two || format.elems != 1 || tensor.streamed {
         return Err("not a kernel".to_owned());
     }
     let channels = usize::try_from(tensor.dims[1]).unwrap();

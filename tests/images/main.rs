@@ -3,11 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "what does not pack fails the test")]
 
 mod damage;
+mod diff;
 mod publish;
+mod unpack;
 
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
+use wimg::backend::BackendOptions;
 use wimg::core::{ImageLayout, Selection};
 use wimg::pack::{PackDone, PackOptions, pack};
 use wimg::verify::{VerifyOptions, VerifyReport, verify};
@@ -35,6 +38,7 @@ fn options(out: &Path, layout: &str) -> PackOptions {
         out: out.to_owned(),
         force: false,
         verify: true,
+        backend: BackendOptions::default(),
     }
 }
 

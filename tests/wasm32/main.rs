@@ -1,6 +1,9 @@
 //! The core on wasm32 says what it says here.
 
-use wimg_core::Format;
+use sha2::{Digest, Sha256};
+use wimg_core::{Format, ledger};
+use wimg_tests::twin;
+use wimg_tests::vectors::{path, vectors};
 use wimg_tests::wasm::Wasm;
 
 #[test]
@@ -38,4 +41,40 @@ fn failures_come_back_as_messages() {
     assert_eq!(wasm.call("fly", b""), Err("no operation `fly`".to_owned()));
     let message = wasm.call("panic", b"").unwrap_err();
     assert!(message.contains("unreachable"), "{message}");
+}
+
+#[test]
+fn the_ledger_is_the_same_on_wasm32() {
+    let here = ledger::json::lines(&ledger::image_ledger().unwrap());
+    assert_eq!(here.lines().count(), 16);
+    assert_eq!(Wasm::build().unwrap().call("ledger", b""), Ok(here.into_bytes()));
+}
+
+/// Reads, plans and packs every vector with 32-bit sizes.
+#[test]
+fn the_vectors_channels_come_from_wasm32() {
+    let mut packed = 0;
+    for vector in vectors() {
+        let layout = twin::layout(&vector.layout);
+        let selection = twin::selection(vector.selection);
+        let file = std::fs::read(path(&vector.file)).unwrap();
+        let request = [format!("{layout}\n{selection}\n").as_bytes(), &file].concat();
+        let answer = Wasm::build().unwrap().call("image", &request).unwrap();
+        let end = answer.iter().position(|&byte| byte == b'\n').unwrap();
+        let row: serde_json::Value = serde_json::from_slice(&answer[..end]).unwrap();
+        for (key, value) in vector.ledger.as_object().unwrap() {
+            assert_eq!(&row[key], value, "case {}: {key}", vector.case);
+        }
+        let mut channels = &answer[end + 1..];
+        let lines = vector.ledger["channel_lines"].as_array().unwrap();
+        for (lines, expected) in lines.iter().zip(&vector.channel_sha256) {
+            let len = usize::try_from(lines.as_u64().unwrap() * layout.line_bytes).unwrap();
+            let (channel, rest) = channels.split_at(len);
+            assert_eq!(&format!("{:x}", Sha256::digest(channel)), expected, "case {}", vector.case);
+            channels = rest;
+        }
+        assert!(channels.is_empty());
+        packed += 1;
+    }
+    assert_eq!(packed, 14);
 }

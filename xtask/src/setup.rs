@@ -15,30 +15,94 @@ const GGUF_PY: &str = "gguf==0.19.0";
 /// The version of cargo-deny that deny.toml is written for.
 const CARGO_DENY: &str = "0.20.2";
 
-/// What Debian keeps Python, its `venv` and its `ensurepip` in.
-const PACKAGES: &str = "python3 python3-venv";
+/// The version of cargo-fuzz that `fuzz` builds its targets with.
+const CARGO_FUZZ: &str = "0.13.2";
+
+/// Programs of the system that the tests run.
+struct Needed {
+    what: &'static str,
+    /// Debian's packages of it.
+    packages: &'static str,
+    is_there: fn() -> bool,
+}
+
+/// Python with `venv` and `ensurepip`, which Debian keeps in a package of its own.
+const PYTHON: Needed = Needed {
+    what: "python3 with venv and ensurepip",
+    packages: "python3 python3-venv",
+    is_there: || Step::new("python3", "-c").args(&["import venv, ensurepip".to_owned()]).succeeds(),
+};
+
+/// A browser, and the program that drives it for the tests of the page.
+const CHROMIUM: Needed = Needed {
+    what: "Chromium with chromedriver",
+    packages: "chromium chromium-driver",
+    is_there: || {
+        let browsers = ["chromium", "google-chrome", "chromium-browser"];
+        let there = |program: &str| Step::new(program, "--version").succeeds();
+        there("chromedriver") && browsers.into_iter().any(there)
+    },
+};
+
+/// A driver for Vulkan, so that the GPU's kernels run: Mesa's, in software,
+/// where there is no other.
+const VULKAN: Needed = Needed {
+    what: "a Vulkan driver",
+    packages: "mesa-vulkan-drivers",
+    is_there: || {
+        let folders = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+        let drivers =
+            |folder| std::fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some());
+        std::env::var_os("VK_DRIVER_FILES").is_some() || folders.into_iter().any(drivers)
+    },
+};
+
+/// A batch system of one node, for the test of the array script. It takes root
+/// to start one, so nobody else needs it.
+const SLURM: Needed = Needed {
+    what: "Slurm with munge",
+    packages: "slurmctld slurmd slurm-client munge",
+    is_there: || {
+        let there = |program: &str| Step::new(program, "-V").succeeds();
+        let superuser = Step::new("id", "-u").output().as_deref() == Some("0");
+        !superuser || ["slurmctld", "slurmd", "sbatch", "munge"].into_iter().all(there)
+    },
+};
 
 /// Sets everything up, or says what a person has to do.
 pub(crate) fn run(install: bool) -> Result<(), String> {
-    python_modules(install)?;
+    system_packages(&PYTHON, install)?;
+    system_packages(&VULKAN, install)?;
+    system_packages(&CHROMIUM, install)?;
+    system_packages(&SLURM, install)?;
     toolchain()?;
     python_environment()
 }
 
 /// The program of cargo-deny, built if this machine has not this version.
 pub(crate) fn cargo_deny() -> Result<PathBuf, String> {
-    let found = PathBuf::from("cargo-deny");
-    let own = root().join("target/tools/bin/cargo-deny");
+    tool("cargo-deny", CARGO_DENY)
+}
+
+/// The program of cargo-fuzz, likewise.
+pub(crate) fn cargo_fuzz() -> Result<PathBuf, String> {
+    tool("cargo-fuzz", CARGO_FUZZ)
+}
+
+/// A program of a crate of its name, built if this machine has not this version.
+fn tool(name: &str, wanted: &str) -> Result<PathBuf, String> {
+    let found = PathBuf::from(name);
+    let own = root().join("target/tools/bin").join(name);
     for program in [&found, &own] {
-        let version = Step::at(program, "cargo-deny", "--version").output();
-        if version.as_deref() == Some(&format!("cargo-deny {CARGO_DENY}")) {
+        let version = Step::at(program, name, "--version").output();
+        if version.as_deref() == Some(&format!("{name} {wanted}")) {
             return Ok(program.clone());
         }
     }
     // Unoptimised: built in under a minute on two cores, and as quick as this
     // tree needs. Only the program is kept; what it is built from is large.
-    let build = target_dir().join("cargo-deny");
-    let words = format!("install cargo-deny --version ={CARGO_DENY} --locked --debug --force");
+    let build = target_dir().join(name);
+    let words = format!("install {name} --version ={wanted} --locked --debug --force");
     Step::cargo(&words)
         .args(&["--root".to_owned(), "target/tools".to_owned()])
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
@@ -59,19 +123,19 @@ pub(crate) fn advisories(deny: &Path) -> bool {
     fetched
 }
 
-/// Python with `venv` and `ensurepip`, which Debian keeps in a package of its own.
-fn python_modules(install: bool) -> Result<(), String> {
-    let modules = Step::new("python3", "-c").args(&["import venv, ensurepip".to_owned()]);
-    if modules.succeeds() {
+/// Looks for what the system has to have, and installs it where that may be.
+fn system_packages(needed: &Needed, install: bool) -> Result<(), String> {
+    if (needed.is_there)() {
         return Ok(());
     }
     let debian = Path::new("/etc/debian_version").exists();
     let superuser = Step::new("id", "-u").output().as_deref() == Some("0");
     let sudo = if superuser { "" } else { "sudo " };
     if !(install || debian && superuser) {
-        return Err(missing_packages(debian, sudo));
+        return Err(missing(needed, debian, sudo));
     }
-    for words in ["update", &format!("install -y --no-install-recommends {PACKAGES}")] {
+    let packages = needed.packages;
+    for words in ["update", &format!("install -y --no-install-recommends {packages}")] {
         let apt = if superuser {
             Step::new("apt-get", words)
         } else {
@@ -79,20 +143,21 @@ fn python_modules(install: bool) -> Result<(), String> {
         };
         apt.env("DEBIAN_FRONTEND", "noninteractive").run()?;
     }
-    if modules.succeeds() {
+    if (needed.is_there)() {
         return Ok(());
     }
-    Err(format!("python3 lacks its modules venv and ensurepip even with {PACKAGES} installed"))
+    Err(format!("{} is missing even with {packages} installed", needed.what))
 }
 
-fn missing_packages(debian: bool, sudo: &str) -> String {
+fn missing(needed: &Needed, debian: bool, sudo: &str) -> String {
+    let Needed { what, packages, .. } = needed;
     let command = format!(
-        "{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends {PACKAGES}"
+        "{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends {packages}"
     );
     if debian {
-        format!("python3 with venv is missing; install it with\n\n  {command}\n\nor pass --install")
+        format!("{what} is missing; install it with\n\n  {command}\n\nor pass --install")
     } else {
-        format!("python3 with venv and ensurepip is missing; on Debian that is\n\n  {command}")
+        format!("{what} is missing; on Debian that is\n\n  {command}")
     }
 }
 

@@ -90,7 +90,8 @@ pub enum ImageError {
         /// Elements of a block.
         block: u64,
     },
-    /// A kernel without exactly two dims, or whose blocks hold several elements.
+    /// A kernel without exactly two dims (trailing ones apart), whose blocks hold several
+    /// elements, or that is streamed.
     #[error("tensor `{}`: {format} {dims:?} is not a kernel: {why}", Escaped::new(.tensor))]
     NotAKernel {
         /// The tensor's name.

@@ -10,6 +10,7 @@
 
 pub mod error;
 pub mod lookalike;
+pub mod outline;
 mod tensors;
 pub mod value;
 pub mod write;

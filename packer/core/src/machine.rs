@@ -249,7 +249,7 @@ impl Sizes {
             }
         }
         match (known, unknown) {
-            (Some(known), None) => known == dim,
+            (Some(known), None) => known == dim && dim > 0,
             (Some(known), Some(size)) if known > 0 && dim.is_multiple_of(known) && dim > 0 => {
                 self.bind(size, dim / known);
                 true

@@ -184,6 +184,10 @@ fn kernel(tensor: &TensorEntry) -> Result<u64, ImageError> {
         dims: tensor.dims.clone(),
         why,
     };
+    if tensor.streamed {
+        // It has no form in both: a stripe interleaves a matrix's blocks.
+        return Err(refuse("a kernel is not streamed"));
+    }
     match tensor.dims.as_slice() {
         [taps, _, rest @ ..] if rest.iter().all(|&dim| dim == 1) => {
             if tensor.format.block().is_some_and(|block| block.elems == 1) {

@@ -7,6 +7,10 @@ use clap::{Args as ArgsOf, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use wimg_core::{HEADERS, ImageError, ImageLayout, Selection};
 
+use super::failure::Failure;
+use super::nightly::args::NightlyArgs;
+use crate::backend::{Backend, BackendOptions};
+use crate::gpu::GpuOptions;
 use crate::synth::SCALE_MAX;
 
 /// What every command's help ends with.
@@ -30,6 +34,18 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Pack a checkpoint into an image, and verify what is on the disk
+    #[command(after_help = EXIT_CODES)]
+    Pack(PackArgs),
+    /// Check an image: every tile, every tensor, every file
+    #[command(after_help = EXIT_CODES)]
+    Verify(VerifyArgs),
+    /// Give the checkpoint back that an image was made from, or one of its tensors
+    #[command(after_help = EXIT_CODES)]
+    Unpack(UnpackArgs),
+    /// Say how two images differ
+    #[command(after_help = EXIT_CODES)]
+    Diff(DiffArgs),
     /// Show what packing a checkpoint would give and take; nothing is written
     #[command(after_help = EXIT_CODES)]
     Plan(PlanArgs),
@@ -39,12 +55,101 @@ pub(crate) enum Command {
     /// Sum what images hold and cost, a row an image
     #[command(after_help = EXIT_CODES)]
     Ledger(LedgerArgs),
+    /// Pack every checkpoint in every layout of a configuration, only what changed
+    #[command(after_help = EXIT_CODES)]
+    Nightly(NightlyArgs),
     /// Make a checkpoint with a public one's structure and random weights
     #[command(after_help = EXIT_CODES)]
     Synth(SynthArgs),
+    /// Show ledgers and images in a browser; nothing leaves this machine
+    #[command(after_help = EXIT_CODES)]
+    Serve(ServeArgs),
+    /// Write what the browser would show to one HTML file that opens from disk
+    #[command(after_help = EXIT_CODES)]
+    Report(ReportArgs),
+    /// List the GPUs that could pack, and what matters of their limits
+    #[command(after_help = EXIT_CODES)]
+    Devices(DevicesArgs),
     /// Print a shell's completion script
     #[command(after_help = EXIT_CODES)]
     Completions(CompletionsArgs),
+}
+
+#[derive(Debug, ArgsOf)]
+pub(crate) struct PackArgs {
+    /// A GGUF file, any shard of a split set, or a folder with one checkpoint
+    pub(crate) checkpoint: PathBuf,
+    /// The image's folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Replace an image that is there, once the new one is whole
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Do not read the image back and verify it
+    #[arg(long)]
+    pub(crate) no_verify: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) image: ImageArgs,
+    #[command(flatten)]
+    pub(crate) backend: BackendArgs,
+}
+
+#[derive(Debug, ArgsOf)]
+pub(crate) struct VerifyArgs {
+    /// The image's folder
+    pub(crate) dir: PathBuf,
+    /// Check only plan, lengths, small files and 64 tiles
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Compare with the checkpoint that the image was made from, byte for byte
+    #[arg(long, value_name = "CHECKPOINT")]
+    pub(crate) source: Option<PathBuf>,
+    /// Show so many damages, 0 for all; the rest are counted
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) limit: usize,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, ArgsOf)]
+pub(crate) struct UnpackArgs {
+    /// The image's folder; for a whole checkpoint one of selection all or table
+    pub(crate) dir: PathBuf,
+    /// The file, or of a split set the folder of its shards; with --tensor, - is the standard output
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: PathBuf,
+    /// Only this tensor's bytes, as the checkpoint had them
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tensor: Option<String>,
+    /// Replace what is there, once the new one is whole
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, ArgsOf)]
+pub(crate) struct DiffArgs {
+    /// An image's folder
+    pub(crate) a: PathBuf,
+    /// Another image's folder
+    pub(crate) b: PathBuf,
+    /// Show so many differences, 0 for all; the rest are counted
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) limit: usize,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, ArgsOf)]
@@ -122,6 +227,40 @@ pub(crate) struct SynthArgs {
 }
 
 #[derive(Debug, ArgsOf)]
+pub(crate) struct ServeArgs {
+    /// The folder whose ledgers (.jsonl) and images can be read [default: none]
+    pub(crate) dir: Option<PathBuf>,
+    /// The port [default: a free one]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
+    /// Listen on another address than 127.0.0.1: whoever reaches it can read
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) host: Option<String>,
+    /// Do not open a browser, only print the address
+    #[arg(long)]
+    pub(crate) no_open: bool,
+}
+
+#[derive(Debug, ArgsOf)]
+pub(crate) struct ReportArgs {
+    /// Images, checkpoints, ledgers (.jsonl), and folders with them [default: only the public checkpoints that wimg knows]
+    #[arg(value_name = "CHECKPOINT-OR-DIR")]
+    pub(crate) subjects: Vec<PathBuf>,
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, ArgsOf)]
+pub(crate) struct DevicesArgs {
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, ArgsOf)]
 pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: Shell,
@@ -142,6 +281,36 @@ pub(crate) enum OutputFormat {
     Text,
     Json,
     Csv,
+}
+
+/// What packs.
+#[derive(Debug, ArgsOf)]
+#[command(next_help_heading = "Backend")]
+pub(crate) struct BackendArgs {
+    /// What packs: auto tries a GPU, if there is one that is not software, and keeps the faster
+    #[arg(
+        long,
+        default_value = "auto",
+        value_parser = PossibleValuesParser::new(Backend::ALL.map(Backend::name))
+            .try_map(|name| name.parse::<Backend>()),
+    )]
+    backend: Backend,
+    /// The GPU: its number among `wimg devices`, or a part of its name
+    #[arg(long, value_name = "ADAPTER")]
+    gpu: Option<String>,
+    /// The most GPU memory to take, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = value_parser!(u64).range(1..=1 << 20))]
+    gpu_memory: u64,
+}
+
+impl BackendArgs {
+    /// What the flags say.
+    pub(crate) fn options(&self) -> BackendOptions {
+        let mut gpu = GpuOptions::default();
+        gpu.adapter.clone_from(&self.gpu);
+        gpu.memory = self.gpu_memory << 20;
+        BackendOptions { backend: self.backend, gpu }
+    }
 }
 
 /// What an image holds, and how it lies.
@@ -197,7 +366,7 @@ pub(crate) struct ImageArgs {
 
 impl ImageArgs {
     /// The layout that the flags say: single ones go on top of `--layout` or `--beat`.
-    pub(crate) fn layout(&self) -> Result<ImageLayout, ImageError> {
+    pub(crate) fn layout(&self) -> Result<ImageLayout, Failure> {
         let base = self.layout.or(self.beat).unwrap_or_default();
         let layout = ImageLayout {
             channels: self.channels.unwrap_or(base.channels),
@@ -209,7 +378,7 @@ impl ImageArgs {
             octets: self.octets || base.octets,
             slot: self.slot.unwrap_or(base.slot),
         };
-        layout.validate()?;
+        layout.validate().map_err(|error| Failure::Usage(error.to_string()))?;
         Ok(layout)
     }
 

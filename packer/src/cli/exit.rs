@@ -12,14 +12,16 @@ impl Exit {
     /// Done.
     pub(crate) const DONE: Exit = Exit(0);
     /// Damage was found, or images differ.
-    #[cfg(test)]
     pub(crate) const DAMAGE: Exit = Exit(1);
     /// The command line is wrong.
     pub(crate) const USAGE: Exit = Exit(2);
-    /// The input is bad.
-    pub(crate) const INPUT: Exit = Exit(3);
     /// Input/output or resources failed.
     pub(crate) const RESOURCES: Exit = Exit(4);
+
+    /// An error's own code.
+    pub(crate) fn of(code: u8) -> Exit {
+        Exit(code)
+    }
 
     /// The process's exit code.
     pub(crate) fn code(self) -> u8 {

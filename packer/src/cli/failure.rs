@@ -2,34 +2,35 @@
 
 use std::fmt;
 use std::io;
-use std::path::Path;
-
-use wimg_core::{Escaped, ImageError, ManifestError};
+use std::path::PathBuf;
 
 use super::exit::Exit;
-use crate::source::SourceError;
-use crate::synth::SynthError;
+use crate::error::{Error, shown};
+use crate::nightly::problem::Problem;
 
 /// Why a command stopped, in words for the user: names are escaped.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The command line asks for what cannot be.
     Usage(String),
-    /// Something that was read is no good.
-    Input(String),
-    /// The system failed: trying again may help.
-    Resources(String),
+    /// The packer's own.
+    Packer(Error),
+    /// The packer's own, over this file or folder, which it does not name.
+    Over(PathBuf, Error),
+    /// Found while something else was done.
+    Found(Problem),
     /// The results could not be written.
     Output(io::Error),
 }
 
 impl Failure {
-    /// The exit code's meaning.
+    /// The exit code.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Failure::Usage(_) => Exit::USAGE,
-            Failure::Input(_) => Exit::INPUT,
-            Failure::Resources(_) | Failure::Output(_) => Exit::RESOURCES,
+            Failure::Packer(error) | Failure::Over(_, error) => Exit::of(error.exit_code()),
+            Failure::Found(problem) => Exit::of(problem.code),
+            Failure::Output(_) => Exit::RESOURCES,
         }
     }
 
@@ -42,52 +43,29 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Usage(text) | Failure::Input(text) | Failure::Resources(text) => {
-                f.write_str(text)
-            }
+            Failure::Usage(text) => f.write_str(text),
+            Failure::Packer(error) => error.fmt(f),
+            Failure::Found(problem) => f.write_str(&problem.cause),
+            Failure::Over(path, error) => write!(f, "`{}`: {error}", shown(path)),
             Failure::Output(cause) => write!(f, "writing the result: {cause}"),
         }
     }
 }
 
-impl From<SourceError> for Failure {
-    fn from(error: SourceError) -> Failure {
-        let text = error.to_string();
-        if error.is_io() { Failure::Resources(text) } else { Failure::Input(text) }
-    }
-}
-
-impl From<ImageError> for Failure {
-    fn from(error: ImageError) -> Failure {
-        let text = error.to_string();
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
         match error {
-            // A layout comes from the command line.
-            ImageError::LayoutBounds { .. } | ImageError::LayoutNeedsStripe { .. } => {
-                Failure::Usage(text)
-            }
-            _ => Failure::Input(text),
+            Error::Write(cause) => Failure::Output(cause),
+            // The command line named it.
+            Error::NoTensor { .. } => Failure::Usage(error.to_string()),
+            other => Failure::Packer(other),
         }
     }
 }
 
-impl From<ManifestError> for Failure {
-    fn from(error: ManifestError) -> Failure {
-        Failure::Input(error.to_string())
+/// What commands write is the result: nothing else of theirs is a bare system error.
+impl From<io::Error> for Failure {
+    fn from(cause: io::Error) -> Failure {
+        Failure::Output(cause)
     }
-}
-
-impl From<SynthError> for Failure {
-    fn from(error: SynthError) -> Failure {
-        let text = error.to_string();
-        match error {
-            SynthError::Scale { .. } | SynthError::Exists(_) => Failure::Usage(text),
-            SynthError::Space { .. } | SynthError::Io { .. } => Failure::Resources(text),
-            _ => Failure::Input(text),
-        }
-    }
-}
-
-/// A path, escaped.
-pub(crate) fn shown(path: &Path) -> Escaped<'_> {
-    Escaped::new(path.as_os_str().as_encoded_bytes())
 }

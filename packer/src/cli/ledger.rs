@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use wimg_core::ledger::{checkpoint_name, csv, json, text};
-use wimg_core::{HEADERS, ImageLayout, ImageLedger, ImageRow, Manifest, Plan};
+use wimg_core::{HEADERS, ImageLayout, ImageLedger, ImageRow, Plan};
 
 use super::Console;
 use super::args::{ImageArgs, LedgerArgs, OutputFormat};
-use super::failure::{Failure, shown};
-use super::subject::{checkpoint, is_image, manifest_path};
+use super::failure::Failure;
+use super::record::tame;
+use super::subject::{checkpoint, is_image, plan};
+use crate::error::Error;
+use crate::store::StoredImage;
 
 pub(crate) fn run(args: &LedgerArgs, console: &mut Console<'_>) -> Result<(), Failure> {
     let layouts = layouts(&args.image)?;
@@ -28,7 +31,7 @@ pub(crate) fn run(args: &LedgerArgs, console: &mut Console<'_>) -> Result<(), Fa
     }
     let text = match args.output.format {
         OutputFormat::Text => text::table(&ledger),
-        OutputFormat::Json => json::lines(&ledger),
+        OutputFormat::Json => tame(&json::lines(&ledger)),
         OutputFormat::Csv => csv::table(&ledger),
     };
     Ok(console.out.write_all(text.as_bytes())?)
@@ -47,10 +50,10 @@ fn layouts(args: &ImageArgs) -> Result<Vec<ImageLayout>, Failure> {
 fn known(args: &ImageArgs, layouts: &[ImageLayout]) -> Result<ImageLedger, Failure> {
     let mut ledger = ImageLedger::default();
     for header in HEADERS.iter() {
-        let selected = args.select.of(&header.table())?;
+        let selected = args.select.of(&header.table()).map_err(Error::from)?;
         for layout in layouts {
-            let plan = Plan::of(selected.clone(), layout, Vec::new())?;
-            ledger.rows.push(ImageRow::new(header.name, &plan)?);
+            let plan = Plan::of(selected.clone(), layout, Vec::new()).map_err(Error::from)?;
+            ledger.rows.push(ImageRow::new(header.name, &plan).map_err(Error::from)?);
         }
     }
     Ok(ledger)
@@ -59,19 +62,15 @@ fn known(args: &ImageArgs, layouts: &[ImageLayout]) -> Result<ImageLedger, Failu
 /// An image's row, as its manifest has it, or a checkpoint's, one a layout.
 fn rows(path: &Path, args: &ImageArgs, layouts: &[ImageLayout]) -> Result<Vec<ImageRow>, Failure> {
     if is_image(path) {
-        let path = manifest_path(path);
-        let text = std::fs::read(&path)
-            .map_err(|cause| Failure::Resources(format!("`{}`: {cause}", shown(&path))))?;
-        return Ok(vec![Manifest::read(&text)?.ledger]);
+        return Ok(vec![StoredImage::open(path)?.manifest.ledger]);
     }
     let source = checkpoint(path)?;
     let table = source.checkpoint.table();
     let name = checkpoint_name(&table, source.checkpoint.name());
     let mut rows = Vec::with_capacity(layouts.len());
     for layout in layouts {
-        let plan = Plan::new(&source.checkpoint, args.select, layout)
-            .map_err(|error| Failure::Input(format!("`{}`: {error}", shown(path))))?;
-        rows.push(ImageRow::new(&name, &plan)?);
+        let plan = plan(path, &source, args.select, layout)?;
+        rows.push(ImageRow::new(&name, &plan).map_err(Error::from)?);
     }
     Ok(rows)
 }

@@ -7,9 +7,11 @@ use wimg_core::{Escaped, Image, Plan};
 
 use super::Console;
 use super::args::{LocateArgs, OutputFormat};
-use super::failure::{Failure, shown};
+use super::failure::Failure;
 use super::record::Record;
-use super::subject::{checkpoint, is_image};
+use super::subject::{self, checkpoint, is_image};
+use crate::error::shown;
+use crate::store::StoredImage;
 use line::LinePlace;
 use row::RowPlace;
 
@@ -40,10 +42,10 @@ fn plan(args: &LocateArgs) -> Result<Plan, Failure> {
                 shown(path)
             )));
         }
-        return Err(Failure::Usage("images are not read yet".to_owned()));
+        return Ok(StoredImage::open(path)?.plan);
     }
     let source = checkpoint(path)?;
-    Ok(Plan::new(&source.checkpoint, args.image.select, &args.image.layout()?)?)
+    subject::plan(path, &source, args.image.select, &args.image.layout()?)
 }
 
 /// The tensor's place in the image. A name is taken as it is, or as it is shown.

@@ -1,20 +1,23 @@
 //! `wimg plan`: what packing a checkpoint would give and take.
 
-use wimg_core::ledger::{checkpoint_name, csv, json};
-use wimg_core::{
-    Escaped, Image, ImageError, ImageLedger, ImageRow, Placement, Plan, Tile, plan::Source,
-};
+use std::path::Path;
+
+use wimg_core::ledger::checkpoint_name;
+use wimg_core::{Escaped, Image, ImageRow, Placement, Plan, Tile, plan::Source};
 
 use super::Console;
 use super::args::{OutputFormat, PlanArgs};
 use super::failure::Failure;
 use super::quantity::{Bytes, list};
 use super::record::{Record, Value};
-use super::subject::checkpoint;
+use super::row::RowWith;
+use super::subject::{self, checkpoint};
+use crate::error::Error;
+use crate::pack::{PackCost, cost};
 
 pub(crate) fn run(args: &PlanArgs, console: &mut Console<'_>) -> Result<(), Failure> {
     let source = checkpoint(&args.checkpoint)?;
-    let plan = Plan::new(&source.checkpoint, args.image.select, &args.image.layout()?)?;
+    let plan = subject::plan(&args.checkpoint, &source, args.image.select, &args.image.layout()?)?;
     let format = args.output.format;
     if args.tiles {
         return tiles(&plan, format, console);
@@ -23,11 +26,17 @@ pub(crate) fn run(args: &PlanArgs, console: &mut Console<'_>) -> Result<(), Fail
         return tensors(&plan, format, console);
     }
     let name = checkpoint_name(&source.checkpoint.table(), source.checkpoint.name());
-    let sum = Sum { row: ImageRow::new(&name, &plan)?, refusal: refusal(&plan) };
+    // Without a place for the image, a name in the current folder: its file system counts.
+    let out = args.out.as_deref().unwrap_or(Path::new("image"));
+    let sum = Sum {
+        row: ImageRow::new(&name, &plan).map_err(Error::from)?,
+        cost: cost(&source, &plan, Some(out))?,
+        refusal: refusal(&plan),
+    };
     let text = match format {
         OutputFormat::Text => sum.text(&plan),
-        OutputFormat::Json => sum.json(),
-        OutputFormat::Csv => sum.csv(),
+        OutputFormat::Json => sum.with_costs().json(),
+        OutputFormat::Csv => sum.with_costs().csv(),
     };
     Ok(console.out.write_all(text.as_bytes())?)
 }
@@ -35,41 +44,31 @@ pub(crate) fn run(args: &PlanArgs, console: &mut Console<'_>) -> Result<(), Fail
 /// Why the plan would not be packed, if it would not.
 fn refusal(plan: &Plan) -> Option<String> {
     let (image, limit) = (plan.image(), plan.image().layout().channel_lines);
-    let full = (0u64..).zip(image.channel_lines()).max_by_key(|(_, lines)| **lines);
-    match full {
-        Some((channel, &lines)) if lines > limit => Some(format!(
-            "channel {channel} is {} lines short: the image takes {lines} of {limit}",
-            lines - limit
-        )),
-        _ => plan.check_packable().err().map(|error: ImageError| error.to_string()),
-    }
+    let error = match (0..).zip(image.channel_lines()).max_by_key(|(_, lines)| **lines) {
+        Some((channel, &lines)) if lines > limit => Error::DoesNotFit { channel, lines, limit },
+        _ => plan.check_packable().err()?.into(),
+    };
+    Some(error.to_string())
 }
 
 /// The ledger's row, and what packing takes.
 struct Sum {
     row: ImageRow,
+    cost: PackCost,
     refusal: Option<String>,
 }
 
 impl Sum {
-    fn costs(&self) -> Record {
-        Record(vec![("refusal", self.refusal.clone().into())])
-    }
-
-    /// The row's object, with the costs after it.
-    fn json(&self) -> String {
-        let row = json::row(&self.row);
-        let row = row.strip_suffix('}').unwrap_or(&row);
-        let costs = self.costs().json();
-        format!("{row},{}", costs.strip_prefix('{').unwrap_or(&costs))
-    }
-
-    /// The row's columns, with the costs after them.
-    fn csv(&self) -> String {
-        let costs = self.costs();
-        let columns = [costs.csv_header(), costs.csv()];
-        let table = csv::table(&ImageLedger { rows: vec![self.row.clone()] });
-        table.lines().zip(columns).map(|(line, more)| format!("{line},{more}")).collect()
+    fn with_costs(&self) -> RowWith<'_> {
+        let PackCost { read_bytes, write_bytes, memory_bytes, free_bytes } = self.cost;
+        let more = Record(vec![
+            ("read_bytes", read_bytes.into()),
+            ("write_bytes", write_bytes.into()),
+            ("memory_bytes", memory_bytes.into()),
+            ("free_bytes", free_bytes.into()),
+            ("refusal", self.refusal.clone().into()),
+        ]);
+        RowWith { row: &self.row, more }
     }
 
     fn text(&self, plan: &Plan) -> String {
@@ -97,6 +96,14 @@ impl Sum {
         ];
         if let Some(tokens) = row.ceiling_tokens_s {
             lines.push(("ceiling", format!("{tokens:.3} tokens/s, a line a clock at 300 MHz")));
+        }
+        lines.push(("to read", Bytes(self.cost.read_bytes).to_string()));
+        lines.push(("to write", Bytes(self.cost.write_bytes).to_string()));
+        lines.push(("memory", format!("about {}", Bytes(self.cost.memory_bytes))));
+        if let Some(free) = self.cost.free_bytes {
+            let short = self.cost.write_bytes.saturating_sub(free);
+            let short = if short > 0 { format!(", {short} bytes short") } else { String::new() };
+            lines.push(("free space", format!("{}{short}", Bytes(free))));
         }
         if let Some(refusal) = &self.refusal {
             lines.push(("cannot be packed", refusal.clone()));

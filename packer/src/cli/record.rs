@@ -29,7 +29,7 @@ impl Record {
     pub(crate) fn json(&self) -> String {
         let fields: Vec<String> =
             self.0.iter().map(|(name, value)| format!("\"{name}\":{}", value.json())).collect();
-        format!("{{{}}}\n", fields.join(","))
+        tame(&format!("{{{}}}\n", fields.join(",")))
     }
 
     /// CSV's first line.
@@ -43,6 +43,22 @@ impl Record {
         let cells: Vec<String> = self.0.iter().map(|(_, value)| value.csv()).collect();
         cells.join(",") + "\n"
     }
+}
+
+/// The same JSON, with `\u` in place of what JSON lets stand and a terminal may
+/// not: DEL, the second block of control characters, marks that turn the
+/// direction of text. Outside of strings, JSON has none of them.
+pub(crate) fn tame(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    let mut units = [0; 2];
+    for c in json.chars() {
+        if c < '\u{7f}' || c.escape_debug().len() == 1 {
+            text.push(c);
+        } else {
+            text.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    text
 }
 
 impl Value {
@@ -122,6 +138,15 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_is_tame_and_the_same() {
+        let name = "é模\u{7f}\u{9b}2J\u{202e}\u{e0001}";
+        let json = serde_json::to_string(name).unwrap();
+        let tame = tame(&json);
+        assert_eq!(tame, "\"é模\\u007f\\u009b2J\\u202e\\udb40\\udc01\"");
+        assert_eq!(serde_json::from_str::<String>(&tame).unwrap(), name);
+    }
 
     #[test]
     fn names_stay_in_their_place() {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::Tensor;
-use super::format::format;
 use super::gguf::{Gguf, Value};
 
 /// Which tensors an image holds, in which order.
@@ -52,7 +51,8 @@ impl Step<'_> {
     ) -> Result<(), String> {
         let index = self.index(name).ok_or(format!("{name} is missing"))?;
         let entry = &self.gguf.table[index];
-        if entry.dims.is_empty() || entry.dims.contains(&0) || format(entry.format).is_none() {
+        // Its format is not looked at here: an image that needs the tensor does.
+        if entry.dims.is_empty() || entry.dims.contains(&0) {
             return Err(format!("{name} has no size"));
         }
         // Trailing dims of 1 are ignored: [E] is [E, 1].
@@ -78,9 +78,6 @@ impl Step<'_> {
     }
 
     fn delta_net(&mut self, blk: &str, sizes: &mut Sizes) -> Result<(), String> {
-        if let Some(taps) = self.integer("ssm.conv_kernel")? {
-            sizes.insert("K", taps);
-        }
         self.read(&format!("{blk}.attn_qkv.weight"), &["E", "C"], sizes, Streamed)?;
         self.read(&format!("{blk}.ssm_conv1d.weight"), &["K", "C"], sizes, Kernel)?;
         self.read(&format!("{blk}.ssm_alpha.weight"), &["E", "H"], sizes, Streamed)?;
@@ -152,6 +149,9 @@ fn step(gguf: &Gguf) -> Result<Vec<(usize, Reading)>, String> {
 
     let tied = step.index("output.weight").is_none();
     let mut sizes = Sizes::new();
+    if let Some(taps) = step.integer("ssm.conv_kernel")? {
+        sizes.insert("K", taps);
+    }
     let embedding = if tied { Streamed } else { Plain };
     step.read("token_embd.weight", &["E", "V"], &mut sizes, embedding)?;
     for i in 0..blocks {
@@ -159,8 +159,9 @@ fn step(gguf: &Gguf) -> Result<Vec<(usize, Reading)>, String> {
             Some(layers) => layers[usize::try_from(i).unwrap()],
             None => !(i + 1).is_multiple_of(interval),
         };
-        // F, C, H, S, Q, KV and N may differ between blocks: each block starts with E and V only.
-        step.block(i, is_recurrent, &mut sizes.clone())?;
+        step.block(i, is_recurrent, &mut sizes)?;
+        // F, C, H, S, Q, KV and N may differ between blocks; E, V and K may not.
+        sizes.retain(|letter, _| ["E", "V", "K"].contains(letter));
     }
     step.read("output_norm.weight", &["E"], &mut sizes, Plain)?;
     if !tied {
@@ -169,7 +170,7 @@ fn step(gguf: &Gguf) -> Result<Vec<(usize, Reading)>, String> {
     Ok(step.reads)
 }
 
-fn tensor(gguf: &Gguf, index: usize, reading: Reading, in_pass: bool) -> Tensor {
+fn tensor(gguf: &Gguf, index: usize, reading: Reading) -> Tensor {
     let entry = &gguf.table[index];
     Tensor {
         name: entry.name.clone(),
@@ -180,7 +181,7 @@ fn tensor(gguf: &Gguf, index: usize, reading: Reading, in_pass: bool) -> Tensor 
         kernel: reading == Kernel,
         streamed: reading == Streamed,
         // Of an unstreamed token_embd a pass reads one row, which is not counted.
-        in_pass: in_pass && !(entry.name == "token_embd.weight" && reading != Streamed),
+        in_pass: !(entry.name == "token_embd.weight" && reading != Streamed),
     }
 }
 
@@ -191,21 +192,19 @@ fn tensor(gguf: &Gguf, index: usize, reading: Reading, in_pass: bool) -> Tensor 
 pub fn select(gguf: &Gguf, selection: Selection) -> Result<Vec<Tensor>, String> {
     if selection == Selection::Table {
         let indices = 0..gguf.table.len();
-        // Without a step nobody knows what a pass reads: all of it.
-        let all = indices.map(|index| Tensor { in_pass: true, ..tensor(gguf, index, Plain, true) });
-        return Ok(all.collect());
+        return Ok(indices.map(|index| tensor(gguf, index, Plain)).collect());
     }
     let reads = step(gguf)?;
     let mut tensors = Vec::new();
     for &(index, reading) in &reads {
         if selection != Selection::Streamed || reading == Streamed {
-            tensors.push(tensor(gguf, index, reading, true));
+            tensors.push(tensor(gguf, index, reading));
         }
     }
     if selection == Selection::All {
         for index in 0..gguf.table.len() {
             if !reads.iter().any(|&(read, _)| read == index) {
-                tensors.push(tensor(gguf, index, Plain, false));
+                tensors.push(tensor(gguf, index, Plain));
             }
         }
     }

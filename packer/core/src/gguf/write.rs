@@ -11,7 +11,7 @@ use crate::gguf::{ALIGNMENT_LIMIT, Array, DEFAULT_ALIGNMENT, Value, ValueType};
 use crate::tensor::TensorEntry;
 
 /// The version that is written.
-const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 3;
 /// The key of the alignment, in bytes, of every tensor's data.
 const ALIGNMENT_KEY: &[u8] = b"general.alignment";
 
@@ -174,17 +174,17 @@ fn data_bytes(tensor: &TensorEntry) -> Result<u64, WriteError> {
         .ok_or_else(|| WriteError::Overflow(name.clone()))
 }
 
-fn put_len(bytes: &mut Vec<u8>, len: usize) {
+pub(super) fn put_len(bytes: &mut Vec<u8>, len: usize) {
     bytes.extend_from_slice(&(len as u64).to_le_bytes());
 }
 
-fn put_string(bytes: &mut Vec<u8>, text: &[u8]) {
+pub(super) fn put_string(bytes: &mut Vec<u8>, text: &[u8]) {
     put_len(bytes, text.len());
     bytes.extend_from_slice(text);
 }
 
 /// A value after its type's id.
-fn put_value(bytes: &mut Vec<u8>, value: &Value) {
+pub(super) fn put_value(bytes: &mut Vec<u8>, value: &Value) {
     bytes.extend_from_slice(&value.value_type().id().to_le_bytes());
     match value {
         Value::U8(v) => bytes.extend_from_slice(&v.to_le_bytes()),
@@ -208,7 +208,7 @@ fn put_value(bytes: &mut Vec<u8>, value: &Value) {
 }
 
 /// A length rounded up to the alignment, at most [`ALIGNMENT_LIMIT`].
-fn padded(len: usize, alignment: u64) -> usize {
+pub(super) fn padded(len: usize, alignment: u64) -> usize {
     usize::try_from(alignment).map_or(len, |alignment| len.next_multiple_of(alignment))
 }
 
