@@ -11,7 +11,8 @@ pub struct HexLine {
     /// Pieces of the line, in order: two digits a byte, and whether those
     /// bytes differ from the other run's.
     pub pieces: Vec<(String, bool)>,
-    /// The bytes as ASCII; dots for those that are none.
+    /// The bytes as ASCII; dots for those that are none. Blanks come before
+    /// those of a short line.
     pub ascii: String,
 }
 
@@ -24,7 +25,9 @@ pub fn lines(bytes: &[u8], other: Option<&[u8]>, from: usize, lines: usize) -> V
 
 fn line(start: usize, chunk: &[u8], other: Option<&[u8]>) -> HexLine {
     let mut pieces: Vec<(String, bool)> = Vec::new();
-    let mut ascii = String::new();
+    // A line that is short keeps its columns.
+    let missing = PER_LINE - chunk.len().min(PER_LINE);
+    let mut ascii = " ".repeat(missing * 3 + usize::from(missing >= PER_LINE / 2));
     for (at, byte) in chunk.iter().enumerate() {
         let differs = other.is_some_and(|other| other.get(start + at) != Some(byte));
         let space = match at {
