@@ -41,7 +41,7 @@ fn it_serves_what_it_must_and_refuses_the_rest() {
         (format!("GET /data/%2e%2e/secret.jsonl HTTP/1.1\r\n{host}\r\n"), "404"),
         (format!("POST / HTTP/1.1\r\n{host}Content-Length: 0\r\n\r\n"), "405"),
         ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_owned(), "403"),
-        (format!("GET / HTTP/1.1\r\n{host}X: {}\r\n\r\n", "y".repeat(16_000)), "431"),
+        (format!("GET / HTTP/1.1\r\n{host}X: {}\r\n\r\n", "y".repeat(17_000)), "431"),
     ] {
         let answer = exchange(&served, &request);
         assert_eq!(answer.split(' ').nth(1), Some(status), "{request:.80}: {answer:.200}");
