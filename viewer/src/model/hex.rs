@@ -77,7 +77,7 @@ mod tests {
             .collect();
         expect_test::expect![[r##"
             0010: 10 11[ 12 13] 14 15 16 17  18 19 1a 1b 1c 1d 1e 1f |················|
-            0020: 20 21 22 23 24 25 26[ 27] | !"#$%&'|"##]]
+            0020: 20 21 22 23 24 25 26[ 27] |                          !"#$%&'|"##]]
         .assert_eq(&shown.join("\n"));
         assert_eq!(differences(&one, &other), (3, Some(18)));
         assert_eq!(differences(&one, &one), (0, None));
