@@ -21,7 +21,8 @@ usage: cargo xtask COMMAND
   demo                         make a small checkpoint, pack it at both beats,
                                verify the images and print the ledger
   bench [-- ARGS]              run the benchmarks; ARGS go to `cargo bench`
-  web                          build the page into target/web
+  web [--page]                 build the page into target/web, and target/release/wimg
+                               with the page in it (or, with --page, only the page)
 ";
 
 /// What a command line asks for.
@@ -36,7 +37,7 @@ enum Chore {
     Bench {
         args: Vec<String>,
     },
-    Web,
+    Web { page_only: bool },
     /// The part of `web` that its own build of xtask does.
     Bundle,
 }
@@ -54,7 +55,8 @@ impl Chore {
             ["test", "--install"] => Ok(Chore::Test { install: true, args }),
             ["demo"] if args.is_empty() => Ok(Chore::Demo),
             ["bench"] => Ok(Chore::Bench { args }),
-            ["web"] if args.is_empty() => Ok(Chore::Web),
+            ["web"] if args.is_empty() => Ok(Chore::Web { page_only: false }),
+            ["web", "--page"] if args.is_empty() => Ok(Chore::Web { page_only: true }),
             ["web-bundle"] if args.is_empty() => Ok(Chore::Bundle),
             _ => Err(format!("cannot read `{}`", words.join(" "))),
         }
@@ -78,7 +80,7 @@ fn main() -> ExitCode {
         Chore::Test { install, args } => test::run(install, &args),
         Chore::Demo => demo::run(),
         Chore::Bench { args } => bench::run(&args),
-        Chore::Web => web::run(),
+        Chore::Web { page_only } => web::run(page_only),
         Chore::Bundle => web::bundle(),
     };
     match done {
