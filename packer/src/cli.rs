@@ -6,10 +6,12 @@
 mod args;
 mod completions;
 mod devices;
+mod diff;
 mod exit;
 mod failure;
 mod ledger;
 mod locate;
+mod nightly;
 mod pack;
 mod plan;
 mod progress;
@@ -20,6 +22,7 @@ mod row;
 mod serve;
 mod subject;
 mod synth;
+mod unpack;
 mod verify;
 
 use std::ffi::OsString;
@@ -58,9 +61,12 @@ fn command(command: &Command, console: &mut Console<'_>) -> Result<(), Failure> 
     match command {
         Command::Pack(args) => pack::run(args, console),
         Command::Verify(args) => verify::run(args, console),
+        Command::Unpack(args) => unpack::run(args, console),
+        Command::Diff(args) => diff::run(args, console),
         Command::Plan(args) => plan::run(args, console),
         Command::Ledger(args) => ledger::run(args, console),
         Command::Locate(args) => locate::run(args, console),
+        Command::Nightly(args) => nightly::run(args, console),
         Command::Synth(args) => synth::run(args, console),
         Command::Serve(args) => serve::run(args, console),
         Command::Report(args) => report::run(args, console),

@@ -1,4 +1,6 @@
 //! What can go wrong in the packer, and the exit code that says what to do about it.
+//!
+#![doc = include_str!("../ERRORS.md")]
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,6 +9,7 @@ use thiserror::Error;
 use wimg_core::{Escaped, ImageError, PackError};
 
 use crate::gpu::GpuError;
+use crate::nightly::config::ConfigError;
 use crate::report::ReportError;
 use crate::serve::ServeError;
 use crate::source::SourceError;
@@ -51,17 +54,44 @@ pub enum Error {
     #[error("`{}` exists and is left as it is (replace it with --force)", shown(.0))]
     Exists(PathBuf),
     /// The target is something that must not be replaced.
-    #[error("`{}` is {what}, so no image is put in its place", shown(.path))]
+    #[error("`{}` is {what}, so {noun} is not put in its place", shown(.path))]
     Occupied {
         /// The target.
         path: PathBuf,
         /// What it is.
         what: String,
+        /// What was to be there.
+        noun: &'static str,
     },
     /// A folder that is no image.
     #[error("`{}` is no image: it has no image.json", shown(.0))]
     NotAnImage(PathBuf),
-    /// An image whose small files cannot be believed.
+    /// An image that does not hold the whole checkpoint.
+    #[error(
+        "`{}` holds the tensors of selection `{selection}` alone and gives no whole checkpoint \
+         back: name one of its tensors, or pack with `all` or `table`",
+        shown(.path)
+    )]
+    NotWhole {
+        /// The image.
+        path: PathBuf,
+        /// Its selection.
+        selection: &'static str,
+    },
+    /// A tensor that the image does not hold.
+    #[error("`{}` has no tensor `{}` among its {tensors}", shown(.path), Escaped::new(.name))]
+    NoTensor {
+        /// The image.
+        path: PathBuf,
+        /// The name that was asked for.
+        name: String,
+        /// The tensors that it has.
+        tensors: usize,
+    },
+    /// Whoever was to take the bytes did not.
+    #[error("writing the result: {0}")]
+    Write(io::Error),
+    /// An image whose files cannot be believed.
     #[error("`{}`: {why}", shown(.path))]
     Damaged {
         /// The file.
@@ -90,8 +120,8 @@ pub enum Error {
         /// The lines it holds.
         limit: u64,
     },
-    /// Too little space for the image.
-    #[error("`{}`: the image takes {needed} bytes, {free} are free", shown(.path))]
+    /// Too little space for the result.
+    #[error("`{}`: {needed} bytes are needed, {free} are free", shown(.path))]
     Space {
         /// The folder.
         path: PathBuf,
@@ -110,6 +140,28 @@ pub enum Error {
         path: PathBuf,
         /// What differs.
         why: String,
+    },
+    /// A night's configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A night's file that is not what it should be.
+    #[error("`{}`: {why}", shown(.path))]
+    Night {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, escaped.
+        why: String,
+    },
+    /// Somebody asked to stop.
+    #[error("stopped, as asked")]
+    Interrupted,
+    /// Somebody else holds a lock.
+    #[error("`{}` is held by {who}", shown(.path))]
+    Held {
+        /// The lock's file.
+        path: PathBuf,
+        /// Who, as the file says it, escaped.
+        who: String,
     },
     /// A stage of the pipeline ended without a word.
     #[error("the {0} stage stopped")]
@@ -131,19 +183,22 @@ impl Error {
         Error::Io { path: path.to_owned(), doing, cause: cause.into() }
     }
 
-    /// The exit code: 1 damage found, 3 bad input (do not retry), 4 I/O or
+    /// The exit code: 1 damage found, 2 a wrong configuration, 3 bad input (do not retry), 4 I/O or
     /// resources (a retry may help), 5 no usable GPU.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Gpu(_) => 5,
             Error::Damaged { .. } | Error::OtherSource { .. } => 1,
+            Error::Config(_) => 2,
             // A path that names nothing is the caller's mistake, not the disk's.
             Error::Source(SourceError::Open { cause, .. }) if is_missing(cause) => 3,
             Error::Io { cause, .. } if is_missing(cause) => 3,
             Error::Source(error) if error.is_io() => 4,
             Error::Synth(SynthError::Io { .. } | SynthError::Space { .. }) => 4,
+            Error::Io { .. } | Error::Space { .. } | Error::Write(_) => 4,
+            Error::Unverified(_) | Error::Stopped(_) => 4,
+            Error::Interrupted | Error::Held { .. } => 4,
             Error::Serve(ServeError::Listen { .. }) => 4,
-            Error::Io { .. } | Error::Space { .. } | Error::Unverified(_) | Error::Stopped(_) => 4,
             _ => 3,
         }
     }

@@ -6,10 +6,13 @@
 //! GPU that damages bytes is found out.
 
 mod adapter;
+mod baseline;
+mod clock;
 mod device;
 mod error;
 mod flight;
 mod job;
+mod mapping;
 mod place;
 mod plain;
 mod polynomial;
@@ -67,6 +70,9 @@ pub struct GpuOptions {
     /// Whether to upload to and read back from the buffers that the kernels
     /// use, where the adapter shares its memory with the host and can.
     pub shared_memory: bool,
+    /// Whether to run the kernels; without them bytes only travel, as a
+    /// baseline for speed, and what comes back means nothing.
+    pub kernels: bool,
     /// Fill the channel bytes with this before the kernels run, so that a byte
     /// that none writes shows: for tests, at the cost of a copy.
     pub sentinel: Option<u8>,
@@ -82,6 +88,7 @@ impl Default for GpuOptions {
             limits: GpuLimits::Adapter,
             crc_lanes: None,
             shared_memory: true,
+            kernels: true,
             sentinel: None,
             always_self_test: false,
         }
@@ -94,6 +101,7 @@ pub struct GpuPacker {
     device: Device,
     programs: Programs,
     crc_lanes: Option<u32>,
+    kernels: bool,
     sentinel: Option<u8>,
     memory: u64,
     /// Windows submitted, oldest first.
@@ -112,6 +120,7 @@ impl GpuPacker {
     pub fn open(options: &GpuOptions) -> Result<GpuPacker, GpuError> {
         let mut packer = GpuPacker::open_untested(options)?;
         self_test::run(&mut packer, options.always_self_test)?;
+        packer.kernels = options.kernels;
         packer.sentinel = options.sentinel;
         packer.timings = GpuTimings::default();
         Ok(packer)
@@ -124,7 +133,9 @@ impl GpuPacker {
             device,
             programs,
             crc_lanes: options.crc_lanes,
-            sentinel: options.sentinel,
+            kernels: true,
+            // So that the self-test sees what no kernel writes.
+            sentinel: Some(0xA5),
             memory: options.memory,
             flying: VecDeque::new(),
             idle: Vec::new(),
@@ -179,7 +190,8 @@ impl GpuPacker {
         let held = held + self.idle.iter().map(Flight::device_bytes).sum::<u64>();
         let allowed = self.memory.saturating_sub(held);
         flight.reserve(&self.device, &job, allowed, self.memory)?;
-        flight.submit(&self.device, &self.programs, &job, self.sentinel, &mut self.timings)?;
+        let programs = self.kernels.then_some(&self.programs);
+        flight.submit(&self.device, programs, &job, self.sentinel, &mut self.timings)?;
         self.flying.push_back((flight, window.clone()));
         Ok(())
     }
@@ -216,6 +228,15 @@ impl GpuPacker {
     /// What packing has cost so far.
     pub fn timings(&self) -> &GpuTimings {
         &self.timings
+    }
+
+    /// Seconds that the device takes to copy `bytes` bytes of its memory: what
+    /// a kernel's seconds are held against. `None` without timestamps.
+    ///
+    /// # Errors
+    /// An error of the GPU.
+    pub fn device_copy_seconds(&self, bytes: u64) -> Result<Option<f64>, GpuError> {
+        baseline::copy_seconds(&self.device, bytes)
     }
 
     /// Destroys the device, as a reset of the driver would: for tests of what

@@ -6,7 +6,9 @@
 
 pub mod budget;
 pub mod cpu;
+pub mod lockstep;
 pub mod middle;
+pub mod stages;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -22,17 +24,39 @@ use wimg_core::window::SourceRange;
 use wimg_core::{Digest, Plan, Window, WindowLimit};
 
 use crate::error::Error;
+use crate::fault;
 use crate::progress::{Progress, Stage, Tell};
 use crate::source::Source;
+use crate::stop::Stop;
 use crate::store::{Staging, TILES_CRC, channel_name};
 use budget::Budget;
+use lockstep::Member;
 use middle::{Job, Middle};
+use stages::{Clock, Clocks};
 
 /// Bytes of all windows in flight: the most a pack holds besides headers.
 pub const WINDOWS_BYTES: u64 = 128 << 20;
 
 /// Windows that may wait between two stages.
 const QUEUE: usize = 2;
+
+/// How a pipeline runs beside others, and until when.
+#[derive(Debug)]
+pub struct Flow<'a> {
+    /// Looked at before every window.
+    pub stop: Stop,
+    /// How many pipelines share the memory that one alone would take.
+    pub sharers: u64,
+    /// Its place among pipelines that read the same checkpoint; what is read is
+    /// dropped from the page cache then.
+    pub member: Option<Member<'a>>,
+}
+
+impl Default for Flow<'_> {
+    fn default() -> Self {
+        Flow { stop: Stop::default(), sharers: 1, member: None }
+    }
+}
 
 /// Packs a plan into a staging directory: the channel files and `tiles.crc`,
 /// on the disk when this returns. `rest` is left to the caller.
@@ -41,65 +65,94 @@ pub fn run(
     plan: &Plan,
     middle: &mut Middle,
     staging: &Staging,
+    flow: Flow<'_>,
     tell: Tell<'_>,
 ) -> Result<Contents, Error> {
     let mut output = Output::create(plan, staging)?;
-    let budget = Budget::new(middle.budget());
+    let Flow { stop, sharers, member } = flow;
+    let budget = Budget::new(middle.budget() / sharers.max(1));
     let limit = middle.window_limit();
     let (to_middle, from_reader) = sync_channel::<Job>(QUEUE);
     let (to_writer, from_middle) = sync_channel::<Job>(QUEUE);
     let (recycle, recycled) = channel::<(Vec<u8>, Vec<u8>)>();
+    let clocks = Clocks::new();
     let (read, packed, written) = std::thread::scope(|scope| {
-        let budget = &budget;
+        let (budget, stop, clocks, packing) = (&budget, &stop, &clocks, &mut *middle);
         let reader = scope.spawn(move || {
-            let result = read_windows(source, plan, limit, budget, &recycled, &to_middle);
+            let clock = &clocks.read;
+            let reader = Reader { source, plan, limit, budget, stop, member, clock };
+            let result = reader.read_windows(&recycled, &to_middle);
             drop(to_middle);
             result
         });
-        let packer = scope.spawn(move || pack_windows(plan, middle, &from_reader, &to_writer));
-        let result = write_windows(&mut output, budget, &from_middle, &recycle, tell);
+        let packer = scope
+            .spawn(move || pack_windows(plan, packing, &clocks.pack, &from_reader, &to_writer));
+        let result = write_windows(&mut output, budget, stop, clocks, &from_middle, &recycle, tell);
         // Whoever failed: nobody may wait for bytes that are never given back.
         budget.close();
         drop(from_middle);
-        (reader.join(), packer.join(), result.and_then(|()| output.finish()))
+        let finished = result.and_then(|()| clocks.write.time(|| output.finish()));
+        (reader.join(), packer.join(), finished)
     });
     let read = read.map_err(|_| Error::Stopped("reading"))?;
     packed.map_err(|_| Error::Stopped("packing"))??;
     let tensor_crcs = read?;
     let (channels, tiles_crc) = written?;
+    middle.note_stages(clocks.stages());
     Ok(Contents { channels, tiles_crc, rest: None, tensor_crcs })
 }
 
-/// Reads every window's source bytes, ahead of the packer, and takes the
-/// tensors' CRCs from the bytes as read.
-fn read_windows(
-    source: &Source,
-    plan: &Plan,
+/// What reads ahead of the packer.
+struct Reader<'a> {
+    source: &'a Source,
+    plan: &'a Plan,
     limit: WindowLimit,
-    budget: &Budget,
-    recycled: &Receiver<(Vec<u8>, Vec<u8>)>,
-    next: &SyncSender<Job>,
-) -> Result<Vec<u32>, Error> {
-    let mut crcs = TensorCrcs::new(plan.image().tensors().len());
-    let mut windows = plan.windows(limit).peekable();
-    while let Some(window) = windows.next() {
-        if !budget.take(window.source_bytes + window.channel_bytes) {
-            break;
+    budget: &'a Budget,
+    stop: &'a Stop,
+    member: Option<Member<'a>>,
+    clock: &'a Clock,
+}
+
+impl Reader<'_> {
+    /// Reads every window's source bytes and takes the tensors' CRCs from the
+    /// bytes as read.
+    fn read_windows(
+        &self,
+        recycled: &Receiver<(Vec<u8>, Vec<u8>)>,
+        next: &SyncSender<Job>,
+    ) -> Result<Vec<u32>, Error> {
+        let (source, plan, limit) = (self.source, self.plan, self.limit);
+        let mut crcs = TensorCrcs::new(plan.image().tensors().len());
+        let mut windows = plan.windows(limit).peekable();
+        while let Some(window) = windows.next() {
+            self.stop.check()?;
+            if let Some(member) = &self.member {
+                member.wait(plan, &window);
+            }
+            if !self.budget.take(window.source_bytes + window.channel_bytes) {
+                break;
+            }
+            if let Some(ahead) = windows.peek() {
+                read_ahead(source, &ahead.sources);
+            }
+            let (mut bytes, mut channel_bytes) = recycled.try_recv().unwrap_or_default();
+            resize(&mut bytes, window.source_bytes, limit);
+            resize(&mut channel_bytes, window.channel_bytes, limit);
+            self.clock.time(|| {
+                read_sources(source, &window, &mut bytes)?;
+                crcs.absorb(&window, &bytes);
+                Ok::<(), Error>(())
+            })?;
+            if let Some(member) = &self.member {
+                member.passed(plan, source, &window);
+            }
+            let job = Job { window, source: bytes, channel_bytes, crcs: Vec::new() };
+            if next.send(job).is_err() {
+                break;
+            }
         }
-        if let Some(ahead) = windows.peek() {
-            read_ahead(source, &ahead.sources);
-        }
-        let (mut bytes, mut channel_bytes) = recycled.try_recv().unwrap_or_default();
-        resize(&mut bytes, window.source_bytes, limit);
-        resize(&mut channel_bytes, window.channel_bytes, limit);
-        read_sources(source, &window, &mut bytes)?;
-        crcs.absorb(&window, &bytes);
-        let job = Job { window, source: bytes, channel_bytes, crcs: Vec::new() };
-        if next.send(job).is_err() {
-            break;
-        }
+        Ok(crcs.finish())
     }
-    Ok(crcs.finish())
 }
 
 /// Makes a recycled buffer as long as it must be, and no larger than is usual:
@@ -146,6 +199,7 @@ fn read_ahead(source: &Source, ranges: &[SourceRange]) {
 fn pack_windows(
     plan: &Plan,
     middle: &mut Middle,
+    clock: &Clock,
     jobs: &Receiver<Job>,
     next: &SyncSender<Job>,
 ) -> Result<(), Error> {
@@ -164,11 +218,14 @@ fn pack_windows(
             },
         };
         if let Some(job) = job {
-            middle.submit(image, job)?;
+            clock.time(|| middle.submit(image, job))?;
             continue;
         }
-        middle.flush(image)?;
-        let done = match middle.collect(image)? {
+        let collected = clock.time(|| {
+            middle.flush(image)?;
+            middle.collect(image)
+        });
+        let done = match collected? {
             // A writer that is gone has failed, and says why itself.
             Some(job) => next.send(job).is_err(),
             None => !open,
@@ -182,18 +239,23 @@ fn pack_windows(
 fn write_windows(
     output: &mut Output,
     budget: &Budget,
+    stop: &Stop,
+    clocks: &Clocks,
     jobs: &Receiver<Job>,
     recycle: &Sender<(Vec<u8>, Vec<u8>)>,
     tell: Tell<'_>,
 ) -> Result<(), Error> {
     let mut done = 0;
     for job in jobs {
-        output.write(&job)?;
+        stop.check()?;
+        clocks.write.time(|| output.write(&job))?;
         done += job.window.channel_bytes;
         tell(Progress { stage: Stage::Pack, done, total: output.total });
-        budget.give(job.bytes());
-        // The reader may have read its last window already.
+        let bytes = job.bytes();
+        // Before its bytes are free: else they would be twice. The reader may
+        // have read its last window already.
         let _ = recycle.send((job.source, job.channel_bytes));
+        budget.give(bytes);
     }
     Ok(())
 }
@@ -247,7 +309,7 @@ impl Output {
             let bytes = job.channel_bytes.get(start..).and_then(|bytes| bytes.get(..len));
             let bytes = bytes.ok_or(Error::Stopped("writing"))?;
             channel.hasher.update(bytes);
-            let written = channel.file.write_all_at(bytes, run.line * line_bytes);
+            let written = write_all_at(&channel.file, bytes, run.line * line_bytes);
             written.map_err(|cause| Error::io(&channel.path, "writing it", cause))
         })?;
         let words: Vec<u8> = job.crcs.iter().flat_map(|crc| crc.to_le_bytes()).collect();
@@ -260,14 +322,26 @@ impl Output {
     /// Waits until the disk has all of it; the channels' digests and `tiles.crc`.
     fn finish(self) -> Result<(Vec<Digest>, ManifestFile), Error> {
         let failed = |path: &PathBuf, cause| Error::io(path, "syncing it", cause);
+        fault::at("sync").map_err(|cause| failed(&self.crcs_path, cause))?;
         let crcs =
             self.crcs.into_inner().map_err(|error| failed(&self.crcs_path, error.into_error()))?;
         crcs.sync_all().map_err(|cause| failed(&self.crcs_path, cause))?;
         let digests = self.channels.par_iter().map(|channel| {
-            channel.file.sync_all().map_err(|cause| failed(&channel.path, cause))?;
+            let synced = fault::at("sync").and_then(|()| channel.file.sync_all());
+            synced.map_err(|cause| failed(&channel.path, cause))?;
             Ok(Digest::finish(&channel.hasher))
         });
         let blake3 = Digest::finish(&self.crcs_hasher);
         Ok((digests.collect::<Result<_, Error>>()?, ManifestFile { length: self.crcs_len, blake3 }))
     }
+}
+
+/// Writes a channel's run, or as much of it as a test wants.
+fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> std::io::Result<()> {
+    fault::at("write")?;
+    if let Some(part) = fault::cut(bytes.len()) {
+        file.write_all_at(bytes.get(..part).unwrap_or_default(), offset)?;
+        fault::strike()?;
+    }
+    file.write_all_at(bytes, offset)
 }

@@ -7,6 +7,8 @@ pub enum Stage {
     Pack,
     /// An image is verified.
     Verify,
+    /// A checkpoint is given back.
+    Unpack,
     /// A synthetic checkpoint is written.
     Synth,
 }

@@ -18,6 +18,15 @@ const CHUNK: u64 = 1 << 20;
 /// Writes `rest.bin` if the checkpoint has anything for it: of every gap the
 /// bytes from its first to its last that is not zero.
 pub(crate) fn write(source: &Source, staging: &Staging) -> Result<Option<ManifestRest>, Error> {
+    gather(source, Some(staging))
+}
+
+/// What `rest.bin` of the checkpoint would be.
+pub(crate) fn scan(source: &Source) -> Result<Option<ManifestRest>, Error> {
+    gather(source, None)
+}
+
+fn gather(source: &Source, staging: Option<&Staging>) -> Result<Option<ManifestRest>, Error> {
     let mut rest: Option<Rest> = None;
     for gap in source.checkpoint.gaps() {
         let mut offset = gap.offset;
@@ -58,25 +67,29 @@ fn read(source: &Source, gap: &Gap, offset: u64, len: u64) -> Result<Vec<u8>, Er
 
 /// The file as it grows.
 struct Rest {
-    path: PathBuf,
-    file: BufWriter<File>,
+    /// None where it is only looked at.
+    file: Option<(PathBuf, BufWriter<File>)>,
     hasher: blake3::Hasher,
     length: u64,
     ranges: Vec<RestRange>,
 }
 
 impl Rest {
-    fn create(staging: &Staging) -> Result<Rest, Error> {
-        let (path, file) = staging.create_file(REST_BIN)?;
-        let file = BufWriter::new(file);
-        Ok(Rest { path, file, hasher: blake3::Hasher::new(), length: 0, ranges: Vec::new() })
+    fn create(staging: Option<&Staging>) -> Result<Rest, Error> {
+        let file = staging.map(|staging| staging.create_file(REST_BIN)).transpose()?;
+        let file = file.map(|(path, file)| (path, BufWriter::new(file)));
+        Ok(Rest { file, hasher: blake3::Hasher::new(), length: 0, ranges: Vec::new() })
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.hasher.update(bytes);
         self.length += bytes.len() as u64;
-        let written = self.file.write_all(bytes);
-        written.map_err(|cause| Error::io(&self.path, "writing it", cause))
+        match &mut self.file {
+            None => Ok(()),
+            Some((path, file)) => {
+                file.write_all(bytes).map_err(|cause| Error::io(path, "writing it", cause))
+            }
+        }
     }
 
     fn zeros(&mut self, mut count: u64) -> Result<(), Error> {
@@ -90,9 +103,11 @@ impl Rest {
     }
 
     fn finish(self) -> Result<ManifestRest, Error> {
-        let failed = |cause| Error::io(&self.path, "syncing it", cause);
-        let file = self.file.into_inner().map_err(|error| failed(error.into_error()))?;
-        file.sync_all().map_err(failed)?;
+        if let Some((path, file)) = self.file {
+            let failed = |cause| Error::io(&path, "syncing it", cause);
+            let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
+            file.sync_all().map_err(failed)?;
+        }
         let blake3 = Digest::finish(&self.hasher);
         Ok(ManifestRest { ranges: self.ranges, length: self.length, blake3 })
     }

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
+use crate::fault;
 use wimg_core::checkpoint::{Checkpoint, CheckpointError, ShardName, Split};
 use wimg_core::escape::Escaped;
 use wimg_core::gguf::{self, GgufError, Header, Read};
@@ -267,7 +268,8 @@ impl ShardFile {
     }
 
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), SourceError> {
-        self.file.read_exact_at(buffer, offset).map_err(|cause| match cause.kind() {
+        let read = fault::at("read").and_then(|()| self.file.read_exact_at(buffer, offset));
+        read.map_err(|cause| match cause.kind() {
             io::ErrorKind::UnexpectedEof => self.changed("it is shorter"),
             _ => SourceError::Read { path: shown(&self.path), offset, cause },
         })
@@ -326,8 +328,21 @@ fn regular(path: &Path, meta: &Metadata) -> Result<(), SourceError> {
 }
 
 /// The one checkpoint of a folder: the first of its files' names, and all of
-/// them. Folders and hidden files are passed over.
+/// them.
 fn one_checkpoint(folder: &Path) -> Result<(PathBuf, Vec<PathBuf>), SourceError> {
+    let mut checkpoints = checkpoints_in(folder)?;
+    let firsts: Vec<PathBuf> =
+        checkpoints.iter().filter_map(|files| files.first().cloned()).collect();
+    match (checkpoints.pop(), firsts.as_slice()) {
+        (Some(members), [first]) => Ok((first.clone(), members)),
+        (None, _) => Err(SourceError::NoCheckpoint { path: shown(folder) }),
+        (Some(_), firsts) => Err(several(folder, firsts)),
+    }
+}
+
+/// By their names, the checkpoints of a folder: of each the names of its files,
+/// sorted. Folders and hidden files are passed over.
+pub(crate) fn checkpoints_in(folder: &Path) -> Result<Vec<Vec<PathBuf>>, SourceError> {
     let failed = |cause| open_error(folder, cause);
     let mut checkpoints: BTreeMap<(Vec<u8>, u16), Vec<PathBuf>> = BTreeMap::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
@@ -345,20 +360,13 @@ fn one_checkpoint(folder: &Path) -> Result<(PathBuf, Vec<PathBuf>), SourceError>
         };
         checkpoints.entry(set).or_default().push(PathBuf::from(name));
     }
-    for files in checkpoints.values_mut() {
-        files.sort();
-    }
-    let firsts: Vec<PathBuf> =
-        checkpoints.values().filter_map(|files| files.first().cloned()).collect();
-    match (checkpoints.pop_first(), firsts.as_slice()) {
-        (Some((_, members)), [first]) => Ok((first.clone(), members)),
-        (None, _) => Err(SourceError::NoCheckpoint { path: shown(folder) }),
-        (Some(_), firsts) => Err(several(folder, firsts)),
-    }
+    let mut checkpoints: Vec<Vec<PathBuf>> = checkpoints.into_values().collect();
+    checkpoints.iter_mut().for_each(|files| files.sort());
+    Ok(checkpoints)
 }
 
 /// Names the checkpoints of a folder, the first few of many.
-fn several(folder: &Path, names: &[PathBuf]) -> SourceError {
+pub(crate) fn several(folder: &Path, names: &[PathBuf]) -> SourceError {
     const SHOWN: usize = 8;
     let mut list: Vec<String> =
         names.iter().take(SHOWN).map(|name| format!("`{}`", shown(name))).collect();

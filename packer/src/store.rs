@@ -5,15 +5,18 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FlockOperation, RenameFlags};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
 use wimg_core::gguf::{self, Read};
 use wimg_core::manifest::FORMAT_VERSION;
 use wimg_core::{Checkpoint, Digest, ImageLayout, Manifest, ManifestError, Plan, Selection};
 
 use crate::error::Error;
+use crate::fault;
+use crate::target::TargetKind;
 
 /// The manifest.
 pub const IMAGE_JSON: &str = "image.json";
@@ -48,37 +51,43 @@ pub(crate) fn is_image_file(name: &OsStr) -> bool {
     })
 }
 
-/// An image directory while it is built: a sibling of its place, whose name
-/// says by whom, locked while its process lives, removed when dropped.
+/// A result while it is built: a folder beside its place, whose name says by
+/// whom, locked while its process lives, removed when dropped. It is put in its
+/// place whole, or of a single file that file.
 #[derive(Debug)]
 pub struct Staging {
+    kind: TargetKind,
+    force: bool,
     target: PathBuf,
     parent: PathBuf,
     dir: PathBuf,
-    /// Open and locked for as long as the directory is being built.
+    /// Open and locked for as long as the folder is being built.
     _lock: File,
     published: bool,
 }
 
 impl Staging {
-    /// Starts a directory that will be `target`, after clearing what dead
-    /// processes left behind for the same target.
+    /// Starts an image directory that will be `target`, after clearing what
+    /// dead processes left behind for the same target.
     ///
     /// # Errors
     /// A target that exists (without `force`), or that is no image; I/O.
     pub fn create(target: &Path, force: bool) -> Result<Staging, Error> {
-        check_target(target, force)?;
+        Staging::of_kind(TargetKind::Image, target, force)
+    }
+
+    /// Starts a result of any kind.
+    ///
+    /// # Errors
+    /// A target that exists (without `force`), or that is of another kind; I/O.
+    pub fn of_kind(kind: TargetKind, target: &Path, force: bool) -> Result<Staging, Error> {
+        kind.check(target, force)?;
         let parent = parent_of(target);
         let Some(name) = target.file_name() else {
-            return Err(Error::Occupied {
-                path: target.to_owned(),
-                what: "no folder's name".into(),
-            });
+            return Err(kind.occupied(target, "no name".into()));
         };
-        let mut prefix = OsString::from(".");
-        prefix.push(name);
-        prefix.push(".partial-");
-        clear_leftovers(&parent, &prefix)?;
+        let prefix = partial_prefix(name);
+        clear_leftovers_of(kind, target)?;
         let mut own = prefix;
         own.push(format!("{}-{}-{}", host(), std::process::id(), boot()));
         // Several packs of one process to one target, or a directory that was
@@ -92,13 +101,24 @@ impl Staging {
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(cause) => return Err(Error::io(&dir, "creating it", cause)),
             }
-            if let Some(lock) = lock(&dir)? {
+            let locked = lock(&dir).inspect_err(|_| {
+                // The next one to this target clears what cannot be removed now.
+                let _ = fs::remove_dir(&dir);
+            })?;
+            if let Some(lock) = locked {
                 let target = target.to_owned();
-                return Ok(Staging { target, parent, dir, _lock: lock, published: false });
+                let published = false;
+                return Ok(Staging { kind, force, target, parent, dir, _lock: lock, published });
             }
         }
         let cause = io::Error::from(io::ErrorKind::AlreadyExists);
-        Err(Error::io(&parent, "creating a folder to build the image in", cause))
+        Err(Error::io(&parent, "creating a folder to build in", cause))
+    }
+
+    /// Puts it under another name beside its target: one that is known only
+    /// once the image is. An image of that name is replaced.
+    pub fn rename(&mut self, name: &str) {
+        self.target = self.parent.join(name);
     }
 
     /// Where the files are built.
@@ -107,7 +127,10 @@ impl Staging {
     }
 
     /// A new file, open for writing and reading back.
-    pub fn create_file(&self, name: &str) -> Result<(PathBuf, File), Error> {
+    pub fn create_file<N>(&self, name: &N) -> Result<(PathBuf, File), Error>
+    where
+        N: AsRef<Path> + ?Sized,
+    {
         let path = self.dir.join(name);
         let file = File::options().read(true).write(true).create_new(true).open(&path);
         match file {
@@ -120,35 +143,103 @@ impl Staging {
     pub fn write_file(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let (path, mut file) = self.create_file(name)?;
         io::Write::write_all(&mut file, bytes)
+            .and_then(|()| fault::at("sync"))
             .and_then(|()| file.sync_all())
             .map_err(|cause| Error::io(&path, "writing it", cause))
     }
 
-    /// Puts the directory in its place, whole or not at all. What it replaces
-    /// is removed only after. Its files must be on the disk already.
+    /// Puts the result in its place, whole or not at all. What it replaces is
+    /// removed only after. Its files must be on the disk already.
+    ///
+    /// # Errors
+    /// A target that has come to be meanwhile and must not be replaced; I/O.
+    /// When only the removal of what was replaced fails, the new one is in
+    /// place.
     pub fn publish(mut self) -> Result<(), Error> {
         sync_dir(&self.dir)?;
-        let rename = |flags| rustix::fs::renameat_with(CWD, &self.dir, CWD, &self.target, flags);
-        let renaming =
-            |cause: rustix::io::Errno| Error::io(&self.target, "putting the image in place", cause);
-        let replaced = match rename(RenameFlags::NOREPLACE) {
-            Ok(()) => false,
-            // Looked at again: it may have come to be since the start. `create`
-            // refused what must not be replaced.
-            Err(rustix::io::Errno::EXIST) => {
-                check_target(&self.target, true)?;
-                rename(RenameFlags::EXCHANGE).map_err(renaming)?;
-                true
-            }
-            Err(cause) => return Err(renaming(cause)),
+        let failed = |cause| Error::io(&self.target, "putting it in place", cause);
+        fault::at("publish").map_err(failed)?;
+        let replaced = match self.kind {
+            TargetKind::File => self.publish_file()?,
+            TargetKind::Image | TargetKind::Shards => self.publish_dir()?,
         };
         self.published = true;
+        fault::at("published").map_err(|cause| Error::io(&self.target, "syncing it", cause))?;
         sync_dir(&self.parent)?;
-        if replaced {
-            remove_image(&self.dir)?;
+        match (self.kind, replaced) {
+            (TargetKind::File, _) => {
+                let removed = fs::remove_dir(&self.dir);
+                removed.map_err(|cause| Error::io(&self.dir, "removing it", cause))
+            }
+            (kind, Some(old)) => remove_replaced(kind, &old),
+            (_, None) => Ok(()),
         }
-        Ok(())
     }
+
+    /// Puts the folder in its place; where that which it replaces is now.
+    fn publish_dir(&self) -> Result<Option<PathBuf>, Error> {
+        let (from, to) = (self.dir.as_path(), self.target.as_path());
+        let placing = |cause: Errno| Error::io(to, "putting it in place", cause);
+        let rename = |flags| rustix::fs::renameat_with(CWD, from, CWD, to, flags);
+        match rename(RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(None),
+            // A plain rename puts a folder in the place of nothing or of an
+            // empty folder, never of anything else.
+            Err(cause) if is_unsupported(cause) => match rustix::fs::rename(from, to) {
+                Ok(()) => return Ok(None),
+                Err(Errno::EXIST | Errno::NOTEMPTY) => {}
+                Err(cause) => return Err(placing(cause)),
+            },
+            Err(Errno::EXIST) => {}
+            Err(cause) => return Err(placing(cause)),
+        }
+        // Looked at again: it may have come to be since the start, and the
+        // start refused what must not be replaced.
+        self.kind.check(to, self.force)?;
+        match rename(RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(Some(self.dir.clone())),
+            Err(cause) if is_unsupported(cause) => self.replace_by_turns().map(Some),
+            Err(cause) => Err(placing(cause)),
+        }
+    }
+
+    /// Where the file system cannot exchange two names at once: the old one
+    /// aside, under a name that nobody clears away, then the new one.
+    fn replace_by_turns(&self) -> Result<PathBuf, Error> {
+        let placing = |cause: Errno| Error::io(&self.target, "putting it in place", cause);
+        let mut name = OsString::from(".");
+        name.push(self.target.file_name().unwrap_or_default());
+        name.push(format!(".replaced-{}-{}-{}", host(), std::process::id(), boot()));
+        let aside = self.parent.join(name);
+        rustix::fs::rename(&self.target, &aside).map_err(placing)?;
+        if let Err(cause) = rustix::fs::rename(&self.dir, &self.target) {
+            // Back again; if that fails too, it is whole under the other name.
+            let _ = rustix::fs::rename(&aside, &self.target);
+            return Err(placing(cause));
+        }
+        Ok(aside)
+    }
+
+    /// Puts the folder's one file in its place.
+    fn publish_file(&self) -> Result<Option<PathBuf>, Error> {
+        let to = self.target.as_path();
+        let from = self.dir.join(to.file_name().unwrap_or_default());
+        let placing = |cause: Errno| Error::io(to, "putting it in place", cause);
+        match rustix::fs::renameat_with(CWD, &from, CWD, to, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(None),
+            Err(Errno::EXIST) => {}
+            Err(cause) if is_unsupported(cause) => {}
+            Err(cause) => return Err(placing(cause)),
+        }
+        self.kind.check(to, self.force)?;
+        rustix::fs::rename(&from, to).map_err(placing)?;
+        Ok(None)
+    }
+}
+
+/// Whether a file system has no such way to rename.
+fn is_unsupported(cause: Errno) -> bool {
+    [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP].contains(&cause)
 }
 
 impl Drop for Staging {
@@ -169,61 +260,129 @@ pub fn parent_of(target: &Path) -> PathBuf {
     }
 }
 
-/// Refuses a target that exists, or that an image must not replace.
-pub fn check_target(target: &Path, force: bool) -> Result<(), Error> {
-    let occupied = |what: String| Err(Error::Occupied { path: target.to_owned(), what });
-    let meta = match fs::symlink_metadata(target) {
-        Ok(meta) => meta,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(cause) => return Err(Error::io(target, "looking at it", cause)),
-    };
-    if meta.file_type().is_symlink() {
-        return occupied("a symbolic link".into());
-    }
-    if !meta.is_dir() {
-        return occupied("not a folder".into());
-    }
-    let listing = |cause| Error::io(target, "listing it", cause);
-    let mut empty = true;
-    for entry in fs::read_dir(target).map_err(listing)? {
-        let name = entry.map_err(listing)?.file_name();
-        if !is_image_file(&name) {
-            return occupied(format!(
-                "a folder with `{}` in it, which is no part of an image",
-                wimg_core::Escaped::new(name.as_bytes())
-            ));
-        }
-        empty = false;
-    }
-    if empty || force { Ok(()) } else { Err(Error::Exists(target.to_owned())) }
-}
-
 /// Removes an image's files and then its folder: never anything else.
-fn remove_image(dir: &Path) -> Result<(), Error> {
-    let failed = |cause| Error::io(dir, "removing the image that was replaced", cause);
-    for entry in fs::read_dir(dir).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        if is_image_file(&entry.file_name()) {
-            fs::remove_file(entry.path()).map_err(failed)?;
-        }
-    }
-    fs::remove_dir(dir).map_err(failed)
+pub(crate) fn remove_image(dir: &Path) -> Result<(), Error> {
+    remove_replaced(TargetKind::Image, dir)
 }
 
-/// Removes siblings that dead processes were building.
-fn clear_leftovers(parent: &Path, prefix: &OsStr) -> Result<(), Error> {
+/// Removes the files of what was replaced and then its folder: never anything
+/// else. Another process that builds for the same target may be clearing the
+/// folder away too.
+fn remove_replaced(kind: TargetKind, dir: &Path) -> Result<(), Error> {
+    let gone = |cause: io::Error| match cause.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(Error::io(dir, "removing what was replaced", cause)),
+    };
+    let listed = match fs::read_dir(dir) {
+        Ok(listed) => listed,
+        Err(cause) => return gone(cause),
+    };
+    for entry in listed {
+        match entry {
+            Ok(entry) if kind.holds(&entry.file_name()) => {
+                let removed = fault::at("remove").and_then(|()| fs::remove_file(entry.path()));
+                removed.or_else(gone)?;
+            }
+            Ok(_) => {}
+            Err(cause) => return gone(cause),
+        }
+    }
+    fs::remove_dir(dir).or_else(gone)
+}
+
+/// What the names of directories begin with that will be `name`.
+fn partial_prefix(name: &OsStr) -> OsString {
+    let mut prefix = OsString::from(".");
+    prefix.push(name);
+    prefix.push(".partial-");
+    prefix
+}
+
+/// Removes siblings of an image that dead processes were building.
+pub(crate) fn clear_leftovers(target: &Path) -> Result<(), Error> {
+    clear_leftovers_of(TargetKind::Image, target)
+}
+
+/// Removes siblings that dead processes were building: folders of the name that
+/// one gets here, held by nobody, with nothing in them but what one holds.
+fn clear_leftovers_of(kind: TargetKind, target: &Path) -> Result<(), Error> {
+    let parent = parent_of(target);
+    let prefix = partial_prefix(target.file_name().unwrap_or_default());
+    let (parent, prefix) = (parent.as_path(), prefix.as_os_str());
     let failed = |cause| Error::io(parent, "looking for leftovers in it", cause);
     for entry in fs::read_dir(parent).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        if !entry.file_name().as_bytes().starts_with(prefix.as_bytes()) {
+        let name = entry.file_name();
+        let of_a_process = name.as_bytes().strip_prefix(prefix.as_bytes()).is_some_and(is_maker);
+        if !of_a_process || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
-        // Held, or gone meanwhile: somebody else's business.
-        if let Ok(Some(_held)) = lock(&entry.path()) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
+        let Ok(Some(_held)) = lock(&entry.path()) else {
+            // Held, or gone meanwhile: somebody else's business.
+            continue;
+        };
+        // What cannot be removed is in nobody's way.
+        let _ = clear(kind, parent, prefix, &entry.path());
     }
     Ok(())
+}
+
+/// Whether these bytes are `HOST-PID-BOOT-N`, as [`Staging`] names its folder.
+fn is_maker(name: &[u8]) -> bool {
+    let mut parts = name.rsplitn(4, |&byte| byte == b'-');
+    let (number, boot, pid) = (parts.next(), parts.next(), parts.next());
+    let digits = |part: Option<&[u8]>| {
+        part.is_some_and(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit))
+    };
+    let hex = |part: &[u8]| part.iter().all(u8::is_ascii_hexdigit);
+    digits(number) && boot.is_some_and(hex) && digits(pid) && parts.next().is_some()
+}
+
+/// Removes a leftover, unless there is a thing in it that was never built here.
+fn clear(kind: TargetKind, parent: &Path, prefix: &OsStr, dir: &Path) -> io::Result<()> {
+    // A single file is built under its own name.
+    let own = parent.join(prefix);
+    let own = own.file_name().unwrap_or_default().as_bytes();
+    let own = own.strip_prefix(b".").and_then(|name| name.strip_suffix(b".partial-"));
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let built = kind.holds(&name) || is_image_file(&name) || Some(name.as_bytes()) == own;
+        if !built || !entry.file_type()?.is_file() {
+            return Ok(());
+        }
+        files.push(entry.path());
+    }
+    files.iter().try_for_each(fs::remove_file)?;
+    fs::remove_dir(dir)
+}
+
+/// Opens a file of an image: a regular one, or an error that says what it is.
+/// Nothing that is put in its place can make the opener wait.
+pub(crate) fn open_file(path: &Path) -> Result<Option<File>, Error> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(cause) => return Err(Error::io(path, "opening it", cause)),
+    };
+    let meta = file.metadata().map_err(|cause| Error::io(path, "looking at it", cause))?;
+    if meta.is_file() {
+        return Ok(Some(file));
+    }
+    let what = if meta.is_dir() { "a folder" } else { "a device or a pipe" };
+    Err(Error::Damaged { path: path.to_owned(), why: format!("it is {what}, not a file") })
+}
+
+/// A small file's bytes, at most `most` and one more: whoever expects no more
+/// sees that there are, and a huge file in its place takes no memory.
+pub(crate) fn read_file(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Error> {
+    let Some(file) = open_file(path)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    let read = io::Read::read_to_end(&mut io::Read::take(file, most.saturating_add(1)), &mut bytes);
+    read.map_err(|cause| Error::io(path, "reading it", cause))?;
+    Ok(Some(bytes))
 }
 
 /// Locks a folder, if nobody holds it and it is still there once locked.
@@ -233,17 +392,37 @@ fn lock(dir: &Path) -> Result<Option<File>, Error> {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(Error::io(dir, "opening it", cause)),
     };
-    if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        return Ok(None);
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => return Ok(None),
+        Err(cause) => return Err(Error::io(dir, "locking it", cause)),
     }
     let held = file.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
     let named = fs::symlink_metadata(dir).ok().map(|meta| (meta.dev(), meta.ino()));
     Ok((held.is_some() && held == named).then_some(file))
 }
 
+/// Puts a small file in its place, whole or not at all.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let failed = |cause| Error::io(path, "writing it", cause);
+    let parent = parent_of(path);
+    let new = tempfile::Builder::new()
+        .prefix(&partial_prefix(path.file_name().unwrap_or_default()))
+        // As any file that is created; the umask takes its part.
+        .permissions(fs::Permissions::from_mode(0o666))
+        .tempfile_in(&parent)
+        .map_err(failed)?;
+    io::Write::write_all(&mut new.as_file(), bytes)
+        .and_then(|()| fault::at("sync"))
+        .and_then(|()| new.as_file().sync_all())
+        .map_err(failed)?;
+    new.persist(path).map_err(|error| failed(error.error))?;
+    sync_dir(&parent)
+}
+
 /// Waits until the disk has a folder's names.
-fn sync_dir(dir: &Path) -> Result<(), Error> {
-    let synced = File::open(dir).and_then(|dir| dir.sync_all());
+pub(crate) fn sync_dir(dir: &Path) -> Result<(), Error> {
+    let synced = fault::at("sync").and_then(|()| File::open(dir)?.sync_all());
     synced.map_err(|cause| Error::io(dir, "syncing it", cause))
 }
 
@@ -291,33 +470,101 @@ impl StoredImage {
     /// A folder without `image.json`; a later format; small files that cannot
     /// be read or do not agree; I/O.
     pub fn open(dir: &Path) -> Result<StoredImage, Error> {
-        let path = dir.join(IMAGE_JSON);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound && dir.is_dir() => {
-                return Err(Error::NotAnImage(dir.to_owned()));
-            }
-            Err(cause) => return Err(Error::io(&path, "reading it", cause)),
-        };
-        let manifest = Manifest::read(&text).map_err(|error| {
-            let why = error.to_string();
-            match error {
-                ManifestError::Version { .. } => Error::Later { path: path.clone(), why },
-                _ => Error::Damaged { path: path.clone(), why },
-            }
-        })?;
-        let damaged = |why: String| Error::Damaged { path: path.clone(), why };
-        if manifest.format != FORMAT_VERSION {
-            return Err(damaged(format!("format version {} never was", manifest.format)));
-        }
-        let layout: ImageLayout = manifest.layout.parse().map_err(|e| damaged(format!("{e}")))?;
-        let selection: Selection =
-            manifest.selection.parse().map_err(|e| damaged(format!("{e}")))?;
-        let (checkpoint, headers) = read_headers(dir, &manifest, Manifest::is_whole(&text))?;
-        let plan = Plan::new(&checkpoint, selection, &layout)
-            .map_err(|e| damaged(format!("its headers have no such image: {e}")))?;
+        let (manifest, text) = read_manifest(dir)?;
+        let (checkpoint, headers) = read_headers(dir, &manifest, true)?;
+        let plan = plan(dir, &manifest, Some(&checkpoint))?;
         Ok(StoredImage { dir: dir.to_owned(), manifest, text, checkpoint, headers, plan })
     }
+
+    /// Opens an image for those who look for damage: its headers may be damaged,
+    /// and `image.json` too as long as it can be read. What was found so.
+    ///
+    /// # Errors
+    /// As [`StoredImage::open`], but for what it says of damage.
+    pub fn open_damaged(dir: &Path) -> Result<(StoredImage, Vec<Error>), Error> {
+        let (manifest, text) = read_manifest_anyhow(dir)?;
+        let mut damage = Vec::new();
+        let whole = Manifest::is_whole(&text);
+        if !whole {
+            damage.push(not_whole(dir));
+        }
+        let (checkpoint, headers) = match read_headers(dir, &manifest, whole) {
+            Ok(read) => read,
+            Err(error @ Error::Damaged { .. }) => {
+                damage.push(error);
+                (Checkpoint { shards: Vec::new(), tensors: Vec::new() }, Vec::new())
+            }
+            Err(error) => return Err(error),
+        };
+        let known = (!headers.is_empty()).then_some(&checkpoint);
+        let plan = match plan(dir, &manifest, known) {
+            Ok(plan) => plan,
+            Err(error) if damage.is_empty() => return Err(error),
+            Err(error) => {
+                damage.push(error);
+                return Err(damage.swap_remove(0));
+            }
+        };
+        let image = StoredImage { dir: dir.to_owned(), manifest, text, checkpoint, headers, plan };
+        Ok((image, damage))
+    }
+}
+
+/// The plan of an image: from its headers, or where those are damaged from what
+/// `image.json` says of its tensors.
+fn plan(dir: &Path, manifest: &Manifest, checkpoint: Option<&Checkpoint>) -> Result<Plan, Error> {
+    let damaged = |why: String| Error::Damaged { path: dir.join(IMAGE_JSON), why };
+    let Some(checkpoint) = checkpoint else {
+        return manifest.plan().map_err(|error| damaged(error.to_string()));
+    };
+    let layout: ImageLayout = manifest.layout.parse().map_err(|e| damaged(format!("{e}")))?;
+    let selection: Selection = manifest.selection.parse().map_err(|e| damaged(format!("{e}")))?;
+    Plan::new(checkpoint, selection, &layout)
+        .map_err(|e| damaged(format!("its headers have no such image: {e}")))
+}
+
+/// The most bytes of an `image.json`: those of the largest header's tensors.
+const MANIFEST_LIMIT: u64 = 1 << 30;
+
+/// Reads `image.json`; its text as it stands.
+///
+/// # Errors
+/// A folder without one; a later format; what is no manifest, or not whole; I/O.
+pub fn read_manifest(dir: &Path) -> Result<(Manifest, Vec<u8>), Error> {
+    let (manifest, text) = read_manifest_anyhow(dir)?;
+    if Manifest::is_whole(&text) { Ok((manifest, text)) } else { Err(not_whole(dir)) }
+}
+
+fn not_whole(dir: &Path) -> Error {
+    let why = "its last line is not the digest of its other lines".to_owned();
+    Error::Damaged { path: dir.join(IMAGE_JSON), why }
+}
+
+/// Reads `image.json` even where its last line is not the digest of the others.
+fn read_manifest_anyhow(dir: &Path) -> Result<(Manifest, Vec<u8>), Error> {
+    let path = dir.join(IMAGE_JSON);
+    let not_an_image = || Error::NotAnImage(dir.to_owned());
+    match fs::metadata(dir) {
+        Ok(meta) if !meta.is_dir() => return Err(not_an_image()),
+        Ok(_) => {}
+        Err(cause) => return Err(Error::io(dir, "opening it", cause)),
+    }
+    let text = read_file(&path, MANIFEST_LIMIT)?.ok_or_else(not_an_image)?;
+    let damaged = |why: String| Error::Damaged { path: path.clone(), why };
+    if text.len() as u64 > MANIFEST_LIMIT {
+        return Err(damaged(format!("it has more than {MANIFEST_LIMIT} bytes")));
+    }
+    let manifest = Manifest::read(&text).map_err(|error| match error {
+        // Every version ends in the digest: without it this is no version.
+        ManifestError::Version { .. } if Manifest::is_whole(&text) => {
+            Error::Later { path: path.clone(), why: error.to_string() }
+        }
+        _ => damaged(error.to_string()),
+    })?;
+    if manifest.format != FORMAT_VERSION {
+        return Err(damaged(format!("format version {} never was", manifest.format)));
+    }
+    Ok((manifest, text))
 }
 
 /// The headers of an image; held against their digests only if `image.json`,
@@ -332,16 +579,13 @@ fn read_headers(
     for (number, shard) in manifest.checkpoint.shards.iter().enumerate() {
         let path = dir.join(header_name(number));
         let damaged = |why: String| Error::Damaged { path: path.clone(), why };
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                return Err(damaged("it is missing".into()));
-            }
-            Err(cause) => return Err(Error::io(&path, "reading it", cause)),
-        };
-        if bytes.len() as u64 != shard.header_length {
-            let (have, want) = (bytes.len(), shard.header_length);
-            return Err(damaged(format!("it has {have} bytes, image.json has {want}")));
+        let want = shard.header_length;
+        let bytes = read_file(&path, want)?.ok_or_else(|| damaged("it is missing".into()))?;
+        let have = bytes.len() as u64;
+        if have != want {
+            let more = if have > want { "more than " } else { "" };
+            let have = have.min(want);
+            return Err(damaged(format!("it has {more}{have} bytes, image.json has {want}")));
         }
         let digest = Digest::of(&bytes);
         if believed && digest != shard.header_blake3 {

@@ -2,25 +2,30 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io;
+use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 
 use rayon::prelude::*;
-use wimg_core::manifest::{Contents, ManifestFile, RestRange, manifest_shards};
-use wimg_core::pack::{pack_tile, tile_slice, tile_slices_mut, unpack_tile};
-use wimg_core::verify::{check_tile, compare_tile};
-use wimg_core::window::{ChannelRun, TileTask};
-use wimg_core::{Damage, Digest, Manifest, Verifier, Window, WindowLimit};
+use wimg_core::manifest::{ManifestFile, ManifestRest, manifest_shards};
+use wimg_core::pack::{pack_tile, tile_slice, unpack_tile};
+use wimg_core::verify::{self, check_tile, compare_tile, place};
+use wimg_core::window::{ChannelRun, TileTask, Windows};
+use wimg_core::{Damage, Digest, Verifier, Window, WindowLimit};
 
 use crate::error::Error;
 use crate::pipeline::budget::Budget;
 use crate::pipeline::{WINDOWS_BYTES, read_sources};
 use crate::progress::{Progress, Stage, Tell};
+use crate::rest;
 use crate::source::Source;
-use crate::store::{IMAGE_JSON, REST_BIN, StoredImage, TILES_CRC, channel_name};
+use crate::stop::Stop;
+use crate::store::{
+    IMAGE_JSON, REST_BIN, RUN_JSON, StoredImage, TILES_CRC, channel_name, header_name,
+    is_image_file, open_file, read_file,
+};
 
 /// Tiles that a quick look reads.
 const QUICK_TILES: u64 = 64;
@@ -34,6 +39,8 @@ pub struct VerifyOptions {
     pub source: Option<PathBuf>,
     /// Damages to keep; more are only counted. 0 keeps all.
     pub limit: usize,
+    /// Looked at before every window.
+    pub stop: Stop,
 }
 
 /// What verifying an image found.
@@ -57,14 +64,19 @@ pub struct VerifyReport {
 
 /// Damages as they are found.
 #[derive(Debug, Default)]
-struct Found {
-    damage: Vec<Damage>,
+pub(crate) struct Found {
+    pub(crate) damage: Vec<Damage>,
     count: u64,
     limit: usize,
 }
 
 impl Found {
-    fn add(&mut self, damage: impl IntoIterator<Item = Damage>) {
+    /// Keeps so many damages, or all for 0.
+    pub(crate) fn up_to(limit: usize) -> Found {
+        Found { limit, ..Found::default() }
+    }
+
+    pub(crate) fn add(&mut self, damage: impl IntoIterator<Item = Damage>) {
         for damage in damage {
             self.count += 1;
             if self.limit == 0 || self.damage.len() < self.limit {
@@ -81,21 +93,16 @@ impl Found {
 /// image's, I/O. Damage is no error: the report tells of it.
 pub fn verify(dir: &Path, options: &VerifyOptions, tell: Tell<'_>) -> Result<VerifyReport, Error> {
     let started = Instant::now();
-    let mut found = Found { limit: options.limit, ..Found::default() };
-    let image = match StoredImage::open(dir) {
-        Ok(image) => image,
-        Err(Error::Damaged { path, why }) => {
-            let text = fs::read(dir.join(IMAGE_JSON)).unwrap_or_default();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            // Whatever was read by it may be as it should be.
-            if name != IMAGE_JSON && !Manifest::is_whole(&text) {
-                found.add([Damage::File {
-                    name: IMAGE_JSON.to_owned(),
-                    why: "its last line is not the digest of its other lines".to_owned(),
-                    offset: None,
-                }]);
-            }
-            found.add([Damage::File { name, why, offset: None }]);
+    let mut found = Found::up_to(options.limit);
+    let image = match StoredImage::open_damaged(dir) {
+        Ok((image, damage)) => {
+            found.add(damage.into_iter().filter_map(file_damage));
+            image
+        }
+        Err(error @ Error::Damaged { .. }) => {
+            found.add(file_damage(error));
+            // For its digest; where it cannot be read, that was said.
+            let text = read_file(&dir.join(IMAGE_JSON), 1 << 30).ok().flatten().unwrap_or_default();
             return Ok(report(&text, found, (0, 0), options, started));
         }
         Err(error) => return Err(error),
@@ -104,12 +111,47 @@ pub fn verify(dir: &Path, options: &VerifyOptions, tell: Tell<'_>) -> Result<Ver
     let listed = check_small_files(&image, &mut found)?;
     check_manifest(&image, &mut found)?;
     let files = open_channels(&image, &mut found)?;
-    let scan = Scan { image: &image, files, listed, source };
+    let scan = Scan { image: &image, files, listed, source, stop: &options.stop };
     let read = if options.quick { scan.quick(&mut found)? } else { scan.whole(&mut found, tell)? };
     if let Some(source) = &scan.source {
+        // What is in no tensor is compared too, and so that the source gives it.
+        if rest::scan(source)? != image.manifest.rest {
+            found.add([Damage::File {
+                name: REST_BIN.to_owned(),
+                why: "the source has other bytes outside its headers and tensors".to_owned(),
+                offset: None,
+            }]);
+        }
         source.unchanged()?;
     }
     Ok(report(&image.text, found, read, options, started))
+}
+
+/// Damage of a whole file as its report; anything else is none.
+fn file_damage(error: Error) -> Option<Damage> {
+    let Error::Damaged { path, why } = error else { return None };
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Some(Damage::File { name, why, offset: None })
+}
+
+/// What opening or reading a file gave; damage is reported and gives nothing.
+fn or_damage<T>(
+    result: Result<Option<T>, Error>,
+    name: &str,
+    found: &mut Found,
+) -> Result<Option<T>, Error> {
+    match result {
+        Ok(Some(opened)) => Ok(Some(opened)),
+        Ok(None) => {
+            found.add([missing(name)]);
+            Ok(None)
+        }
+        Err(error @ Error::Damaged { .. }) => {
+            found.add(file_damage(error));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn report(
@@ -156,26 +198,17 @@ fn matching_source(image: &StoredImage, path: &Path) -> Result<Source, Error> {
 
 /// Reads `tiles.crc` and `rest.bin` and holds them against the manifest; gives
 /// the listed CRCs. What is missing is damage.
-fn check_small_files(image: &StoredImage, found: &mut Found) -> Result<Vec<u32>, Error> {
+pub(crate) fn check_small_files(image: &StoredImage, found: &mut Found) -> Result<Vec<u32>, Error> {
     let manifest = &image.manifest;
     let listed = ManifestFile {
         length: image.plan.image().tile_count() * 4,
         blake3: manifest.tiles_crc.blake3,
     };
     let crcs = small_file(image, TILES_CRC, &listed, found)?;
-    match &manifest.rest {
-        Some(rest) => {
-            let expected = ManifestFile { length: rest.length, blake3: rest.blake3 };
-            small_file(image, REST_BIN, &expected, found)?;
-            found.add(rest_ranges_damage(image, &rest.ranges, rest.length));
-        }
-        None if image.dir.join(REST_BIN).exists() => found.add([Damage::File {
-            name: REST_BIN.to_owned(),
-            why: "image.json has no such file".to_owned(),
-            offset: None,
-        }]),
-        None => {}
+    if let Some(rest) = &manifest.rest {
+        rest_file(image, rest, found)?;
     }
+    found.add(extra_files(image)?);
     let (words, _) = crcs.as_chunks::<4>();
     Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
@@ -187,74 +220,82 @@ fn small_file(
     expected: &ManifestFile,
     found: &mut Found,
 ) -> Result<Vec<u8>, Error> {
-    let path = image.dir.join(name);
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-            found.add([missing(name)]);
-            return Ok(Vec::new());
-        }
-        Err(cause) => return Err(Error::io(&path, "reading it", cause)),
-    };
+    let read = read_file(&image.dir.join(name), expected.length);
+    let Some(bytes) = or_damage(read, name, found)? else { return Ok(Vec::new()) };
     let length = Damage::length(name, expected.length, bytes.len() as u64);
     found.add(length.or_else(|| Damage::digest(name, expected.blake3, Digest::of(&bytes))));
     Ok(bytes)
+}
+
+/// `rest.bin` held against its length and digest, a part at a time: it may be
+/// as large as the checkpoint.
+fn rest_file(image: &StoredImage, rest: &ManifestRest, found: &mut Found) -> Result<(), Error> {
+    let path = image.dir.join(REST_BIN);
+    let Some(mut file) = or_damage(open_file(&path), REST_BIN, found)? else { return Ok(()) };
+    let meta = file.metadata().map_err(|cause| Error::io(&path, "looking at it", cause))?;
+    if meta.len() != rest.length {
+        // Not read: what is in its place may have no end.
+        found.add(Damage::length(REST_BIN, rest.length, meta.len()));
+        return Ok(());
+    }
+    let mut hasher = blake3::Hasher::new();
+    let mut chunk = vec![0; 1 << 20];
+    let mut read = 0;
+    loop {
+        let len = file.read(&mut chunk).map_err(|cause| Error::io(&path, "reading it", cause))?;
+        if len == 0 {
+            break;
+        }
+        hasher.update(chunk.get(..len).unwrap_or_default());
+        read += len as u64;
+    }
+    let length = Damage::length(REST_BIN, rest.length, read);
+    let digest = || Damage::digest(REST_BIN, rest.blake3, Digest::finish(&hasher));
+    found.add(length.or_else(digest));
+    Ok(())
 }
 
 fn missing(name: &str) -> Damage {
     Damage::File { name: name.to_owned(), why: "it is missing".to_owned(), offset: None }
 }
 
-/// The ranges lie in the checkpoint's gaps, in order, and make up the file.
-fn rest_ranges_damage(image: &StoredImage, ranges: &[RestRange], length: u64) -> Option<Damage> {
-    let gaps = image.checkpoint.gaps();
-    let within = |range: &RestRange| {
-        let end = range.offset.checked_add(range.length);
-        gaps.iter().any(|gap| {
-            gap.shard == range.shard
-                && gap.offset <= range.offset
-                && end.is_some_and(|end| end <= gap.offset + gap.len)
-        })
-    };
-    let ordered = ranges.windows(2).all(|pair| match pair {
-        [a, b] => (a.shard, a.offset + a.length) <= (b.shard, b.offset),
-        _ => true,
-    });
-    let sum = ranges.iter().try_fold(0u64, |sum, range| sum.checked_add(range.length));
-    let sound = ranges.iter().all(within) && ordered && sum == Some(length);
-    (!sound).then(|| Damage::File {
-        name: IMAGE_JSON.to_owned(),
-        why: "the ranges of rest.bin are not in the checkpoint's gaps".to_owned(),
-        offset: None,
-    })
+/// Files that are named like an image's and are none of this one's.
+fn extra_files(image: &StoredImage) -> Result<Vec<Damage>, Error> {
+    let listing = |cause| Error::io(&image.dir, "listing it", cause);
+    let channels = 0..image.plan.image().channel_lines().len();
+    let headers = 0..image.manifest.checkpoint.shards.len();
+    let mut known: BTreeSet<String> = channels.map(channel_name).collect();
+    known.extend(headers.map(header_name));
+    known.extend([IMAGE_JSON, TILES_CRC, RUN_JSON].map(str::to_owned));
+    known.extend(image.manifest.rest.as_ref().map(|_| REST_BIN.to_owned()));
+    let mut extra = BTreeSet::new();
+    for entry in fs::read_dir(&image.dir).map_err(listing)? {
+        let name = entry.map_err(listing)?.file_name();
+        let shown = name.to_string_lossy().into_owned();
+        if is_image_file(&name) && !known.contains(&shown) {
+            extra.insert(shown);
+        }
+    }
+    let why = "image.json has no such file".to_owned();
+    Ok(extra
+        .into_iter()
+        .map(|name| Damage::File { name, why: why.clone(), offset: None })
+        .collect())
 }
 
-/// Recomputes `image.json` from the headers and what it says of the contents,
-/// each of which is checked by itself.
-fn check_manifest(image: &StoredImage, found: &mut Found) -> Result<(), Error> {
-    let manifest = &image.manifest;
-    let crcs = manifest.tensors.iter().map(|t| u32::from_str_radix(&t.crc32c, 16).unwrap_or(0));
-    let contents = Contents {
-        channels: manifest.channels.iter().map(|channel| channel.blake3).collect(),
-        tiles_crc: manifest.tiles_crc.clone(),
-        rest: manifest.rest.clone(),
-        tensor_crcs: crcs.collect(),
-    };
-    let again = Manifest::new(&image.checkpoint, &image.headers, &image.plan, &contents)?;
-    let again = again.render().into_bytes();
-    if again != image.text {
-        let same = again.iter().zip(&image.text).take_while(|(a, b)| a == b).count();
-        found.add([Damage::File {
-            name: IMAGE_JSON.to_owned(),
-            why: "it is not what the headers, the layout and its own contents give".to_owned(),
-            offset: Some(same as u64),
-        }]);
+/// Holds `image.json` against what it follows from.
+pub(crate) fn check_manifest(image: &StoredImage, found: &mut Found) -> Result<(), Error> {
+    if image.headers.is_empty() {
+        // Damaged, as was said: then image.json stands by its own digest.
+        return Ok(());
     }
+    let StoredImage { manifest, text, checkpoint, headers, plan, .. } = image;
+    found.add(verify::check_manifest(manifest, text, checkpoint, headers, plan)?);
     Ok(())
 }
 
 /// A channel's file, and how many bytes of it there are.
-struct ChannelFile {
+pub(crate) struct ChannelFile {
     path: PathBuf,
     file: Option<File>,
     len: u64,
@@ -262,22 +303,19 @@ struct ChannelFile {
 
 /// Opens the channels and holds their lengths against the plan; names what
 /// else lies in the folder.
-fn open_channels(image: &StoredImage, found: &mut Found) -> Result<Vec<ChannelFile>, Error> {
+pub(crate) fn open_channels(
+    image: &StoredImage,
+    found: &mut Found,
+) -> Result<Vec<ChannelFile>, Error> {
     let layout = image.plan.image().layout();
     let mut files = Vec::new();
     for (channel, lines) in image.plan.image().channel_lines().iter().enumerate() {
         let name = channel_name(channel);
         let path = image.dir.join(&name);
-        let (file, len) = match File::open(&path) {
-            Ok(file) => {
-                let meta = file.metadata().map_err(|c| Error::io(&path, "looking at it", c))?;
-                (Some(file), meta.len())
-            }
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                found.add([missing(&name)]);
-                (None, 0)
-            }
-            Err(cause) => return Err(Error::io(&path, "opening it", cause)),
+        let file = or_damage(open_file(&path), &name, found)?;
+        let len = match &file {
+            Some(file) => file.metadata().map_err(|c| Error::io(&path, "looking at it", c))?.len(),
+            None => 0,
         };
         if file.is_some() {
             found.add(Damage::length(&name, lines * layout.line_bytes, len));
@@ -289,17 +327,21 @@ fn open_channels(image: &StoredImage, found: &mut Found) -> Result<Vec<ChannelFi
 
 /// A window and its channel bytes; what was not there is zeros, and the runs
 /// that it was missing from are named.
-struct Job {
-    window: Window,
-    channel_bytes: Vec<u8>,
+pub(crate) struct Job {
+    pub(crate) window: Window,
+    pub(crate) channel_bytes: Vec<u8>,
 }
 
 /// An image whose tiles are read.
-struct Scan<'a> {
-    image: &'a StoredImage,
-    files: Vec<ChannelFile>,
-    listed: Vec<u32>,
-    source: Option<Source>,
+pub(crate) struct Scan<'a> {
+    pub(crate) image: &'a StoredImage,
+    pub(crate) files: Vec<ChannelFile>,
+    /// `tiles.crc`, where it is to be believed.
+    pub(crate) listed: Vec<u32>,
+    /// The checkpoint, to be compared with.
+    pub(crate) source: Option<Source>,
+    /// Asked between windows.
+    pub(crate) stop: &'a Stop,
 }
 
 impl Scan<'_> {
@@ -310,13 +352,14 @@ impl Scan<'_> {
         let (next, jobs) = sync_channel::<Job>(2);
         let (recycle, recycled) = sync_channel::<Vec<u8>>(8);
         let mut verifier = Verifier::new(plan);
+        let windows = plan.windows(WindowLimit::default());
         let mut hashers = vec![blake3::Hasher::new(); self.files.len()];
         let total =
             plan.image().channel_lines().iter().sum::<u64>() * plan.image().layout().line_bytes;
         let (mut tiles, mut bytes) = (0, 0);
         std::thread::scope(|scope| {
             let budget = &budget;
-            let reader = scope.spawn(move || self.read_windows(budget, &recycled, &next));
+            let reader = scope.spawn(move || self.read_windows(windows, budget, &recycled, &next));
             let check = || {
                 let mut restored = Vec::new();
                 for job in jobs {
@@ -324,8 +367,10 @@ impl Scan<'_> {
                     tiles += job.window.tasks.len() as u64;
                     bytes += job.window.channel_bytes;
                     tell(Progress { stage: Stage::Verify, done: bytes, total });
-                    budget.give(weight(&job.window));
+                    let weight = weight(&job.window);
+                    // Before its bytes are free: else they would be twice.
                     let _ = recycle.try_send(job.channel_bytes);
+                    budget.give(weight);
                 }
                 Ok(())
             };
@@ -346,13 +391,16 @@ impl Scan<'_> {
         Ok((tiles, bytes))
     }
 
-    fn read_windows(
+    /// Reads windows' channel bytes, ahead of whoever takes them.
+    pub(crate) fn read_windows(
         &self,
+        windows: Windows<'_>,
         budget: &Budget,
         recycled: &Receiver<Vec<u8>>,
         next: &SyncSender<Job>,
     ) -> Result<(), Error> {
-        for window in self.image.plan.windows(WindowLimit::default()) {
+        for window in windows {
+            self.stop.check()?;
             if !budget.take(weight(&window)) {
                 break;
             }
@@ -403,13 +451,13 @@ impl Scan<'_> {
         found.add(damage?);
         verifier.absorb(window, &job.channel_bytes, restored)?;
         if let Some(source) = &self.source {
-            found.add(self.compare(source, window, &job.channel_bytes)?);
+            found.add(self.compare(source, window, &job.channel_bytes, restored)?);
         }
         Ok(())
     }
 
     /// Each tile's damage, in order, and its rows put back (but of kernels).
-    fn check_tiles(
+    pub(crate) fn check_tiles(
         &self,
         window: &Window,
         channel_bytes: &[u8],
@@ -425,8 +473,7 @@ impl Scan<'_> {
             let file = usize::try_from(task.tile.channel).ok().and_then(|c| self.files.get(c));
             let end = (task.tile.line + task.tile.lines) * image.layout().line_bytes;
             if file.is_none_or(|file| end > file.len) {
-                // Its file's length is a damage already; its bytes are not there.
-                return Ok(Vec::new());
+                return Ok(vec![Damage::Missing { place: place(image, &task.tile) }]);
             }
             match usize::try_from(task.tile.index).ok().and_then(|i| self.listed.get(i)) {
                 Some(&listed) => Ok(check_tile(image, task, tile, listed)?),
@@ -456,21 +503,22 @@ impl Scan<'_> {
         })
     }
 
-    /// Packs the window's source again and compares tile by tile.
+    /// Packs the window's source again, which is read into `bytes`, and compares
+    /// tile by tile.
     fn compare(
         &self,
         source: &Source,
         window: &Window,
         channel_bytes: &[u8],
+        bytes: &mut [u8],
     ) -> Result<Vec<Damage>, Error> {
         let image = self.image.plan.image();
-        let mut bytes = vec![0; usize::try_from(window.source_bytes).unwrap_or(usize::MAX)];
-        read_sources(source, window, &mut bytes)?;
-        let mut packed = vec![0; channel_bytes.len()];
-        let tiles = tile_slices_mut(window, &mut packed)?;
-        let damage = window.tasks.par_iter().zip(tiles).with_min_len(8).map(|(task, tile)| {
-            pack_tile(image, task, &bytes, tile)?;
-            Ok(compare_tile(image, task, tile_slice(task, channel_bytes)?, tile))
+        read_sources(source, window, bytes)?;
+        let tasks = window.tasks.par_iter().with_min_len(8);
+        let damage = tasks.map_init(Vec::new, |packed, task| {
+            packed.resize(usize::try_from(task.len).unwrap_or(usize::MAX), 0);
+            pack_tile(image, task, bytes, packed)?;
+            Ok(compare_tile(image, task, tile_slice(task, channel_bytes)?, packed))
         });
         let damage: Result<Vec<Option<Damage>>, Error> = damage.collect();
         Ok(damage?.into_iter().flatten().collect())
@@ -480,20 +528,34 @@ impl Scan<'_> {
     fn quick(&self, found: &mut Found) -> Result<(u64, u64), Error> {
         let image = self.image.plan.image();
         let tiles = image.tile_count();
-        let mut chosen = BTreeSet::new();
         let seed = self.image.manifest.id().to_string();
-        for n in 0..QUICK_TILES.min(tiles) {
+        let drawn = (0u64..).map(|n| {
             let hash = blake3::hash(format!("{seed} {n}").as_bytes());
             let word = hash.as_bytes().first_chunk().map(|word| u64::from_le_bytes(*word));
-            chosen.insert(word.unwrap_or(n) % tiles);
-        }
+            word.unwrap_or(n) % tiles.max(1)
+        });
+        let chosen: BTreeSet<u64> = if tiles <= QUICK_TILES {
+            (0..tiles).collect()
+        } else {
+            let mut chosen = BTreeSet::new();
+            for tile in drawn {
+                chosen.insert(tile);
+                if chosen.len() as u64 == QUICK_TILES {
+                    break;
+                }
+            }
+            chosen
+        };
         let mut bytes = 0;
         for tile in chosen.iter().filter_map(|&index| image.tile(index)) {
             let len = tile.lines * image.layout().line_bytes;
             let mut read = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
             let file = usize::try_from(tile.channel).ok().and_then(|c| self.files.get(c));
             let offset = tile.line * image.layout().line_bytes;
-            let Some(file) = file.filter(|file| offset + len <= file.len) else { continue };
+            let Some(file) = file.filter(|file| offset + len <= file.len) else {
+                found.add([Damage::Missing { place: place(image, &tile) }]);
+                continue;
+            };
             file.read_at(offset, &mut read)?;
             bytes += len;
             let task = TileTask { tile, source: 0, dest: 0, len };
@@ -507,7 +569,7 @@ impl Scan<'_> {
 }
 
 /// What a window costs while it is verified: its channel bytes and its rows.
-fn weight(window: &Window) -> u64 {
+pub(crate) fn weight(window: &Window) -> u64 {
     window.channel_bytes + window.source_bytes
 }
 

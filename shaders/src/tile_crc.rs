@@ -10,7 +10,7 @@ pub const ENTRY: &str = "tile_crc";
 pub const INVOCATIONS: u32 = 64;
 /// CRC-32C's polynomial without x^32, reflected: bit 31 is x^0.
 pub const POLYNOMIAL: u32 = 0x82F6_3B78;
-/// The polynomial's degree: words that folding leaves of a lane.
+/// The polynomial's degree: vectors of four words that folding leaves of a lane.
 pub const DEGREE: u32 = 32;
 /// The override that says how many lanes share a tile: a power of two, at
 /// most [`INVOCATIONS`].
@@ -31,11 +31,13 @@ pub struct CrcTile {
 }
 
 /// Powers of x modulo the polynomial, for one number of lanes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Weights {
-    /// y x^i for i from 0 to 31, four to an entry, where y = x^(32 lanes).
+    /// y x^i for i from 0 to 31, four to an entry, where y = x^(128 lanes).
     pub advance: [[u32; 4]; 8],
-    /// By lane t, four to an entry: x^(32 (lanes - t)) / y^32.
-    pub lanes: [[u32; 4]; 16],
+    /// x^(-32 n) for n from 0 to 3.
+    pub behind: [u32; 4],
+    /// By lane t and component c: x^(32 (4 (lanes - t) - c)) / y^32.
+    pub lanes: [[u32; 4]; 64],
 }

@@ -1,12 +1,17 @@
 //! The WGSL against the host's mirrors of it: structs, constants, bindings and
 //! workgroup sizes, as naga reads them.
 
+#![expect(clippy::panic, clippy::expect_used, reason = "what naga cannot read fails the test")]
+
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
 use naga::front::wgsl;
 use naga::{AddressSpace, Expression, Literal, Module, TypeInner};
 use wimg_shaders::{plain, stripe, tile_crc, transpose};
+
+/// A struct's name, its size, and its fields' names and offsets.
+type Struct = (&'static str, usize, Vec<(&'static str, usize)>);
 
 /// What the host believes of a shader.
 #[derive(Clone)]
@@ -16,8 +21,7 @@ struct Mirror {
     workgroup: u32,
     constants: Vec<(&'static str, u32)>,
     overrides: Vec<&'static str>,
-    /// By struct: its name, size and its fields' names and offsets.
-    structs: Vec<(&'static str, usize, Vec<(&'static str, usize)>)>,
+    structs: Vec<Struct>,
     /// By binding: the address space's words and the array's element or the struct.
     bindings: Vec<(&'static str, &'static str)>,
 }
@@ -28,20 +32,11 @@ macro_rules! fields {
     };
 }
 
-fn structure(
-    name: &'static str,
-    (size, fields): (usize, Vec<(&'static str, usize)>),
-) -> (&'static str, usize, Vec<(&'static str, usize)>) {
+fn structure(name: &'static str, (size, fields): (usize, Vec<(&'static str, usize)>)) -> Struct {
     (name, size, fields)
 }
 
-fn packer(
-    source: &str,
-    entry: &'static str,
-    lanes: u32,
-    steps: u32,
-    tile: (&'static str, usize, Vec<(&'static str, usize)>),
-) -> Mirror {
+fn packer(source: &str, entry: &'static str, lanes: u32, steps: u32, tile: Struct) -> Mirror {
     Mirror {
         source: source.to_owned(),
         entry,
@@ -67,7 +62,7 @@ fn mirrors() -> Vec<Mirror> {
             channels, first_row, elem_bytes),
     );
     let crc_tile = structure("CrcTile", fields!(tile_crc::CrcTile: first, words, start, check));
-    let weights = structure("Weights", fields!(tile_crc::Weights: advance, lanes));
+    let weights = structure("Weights", fields!(tile_crc::Weights: advance, behind, lanes));
     vec![
         packer(plain::SOURCE, plain::ENTRY, plain::LANES, plain::STEPS, plain_tile),
         packer(stripe::SOURCE, stripe::ENTRY, stripe::LANES, stripe::STEPS, stripe_tile),
@@ -90,7 +85,7 @@ fn mirrors() -> Vec<Mirror> {
             overrides: vec![tile_crc::LANES],
             structs: vec![crc_tile, weights],
             bindings: vec![
-                ("read_write", "u32"),
+                ("read_write", "vec4<u32>"),
                 ("read", "CrcTile"),
                 ("read_write", "u32"),
                 ("uniform", "Weights"),
@@ -111,6 +106,9 @@ fn type_name(module: &Module, ty: naga::Handle<naga::Type>) -> String {
     match &module.types[ty].inner {
         TypeInner::Array { base, .. } => type_name(module, *base),
         TypeInner::Scalar(naga::Scalar::U32) => "u32".to_owned(),
+        TypeInner::Vector { size: naga::VectorSize::Quad, scalar: naga::Scalar::U32 } => {
+            "vec4<u32>".to_owned()
+        }
         _ => module.types[ty].name.clone().unwrap_or_default(),
     }
 }

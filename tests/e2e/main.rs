@@ -10,6 +10,7 @@ mod ledger;
 mod locate;
 mod names;
 mod plan;
+mod unpack;
 
 use std::path::{Path, PathBuf};
 

@@ -66,7 +66,9 @@ fn the_vectors_ledgers_by_their_flags() {
         let line = format!("plan {file} --select {select} {flags} --format json");
         let mut plan = wimg(&vectors_folder(), &line).json(0).remove(0);
         assert_eq!(disagreements(vector, &plan), Vec::<String>::new());
-        assert_eq!(plan["read_bytes"], plan["row_bytes"]);
+        // The tensors, and the few bytes of gaps between them.
+        let gaps = plan["read_bytes"].as_u64().unwrap() - plan["row_bytes"].as_u64().unwrap();
+        assert!(gaps < 4096, "case {}: {gaps} bytes of gaps", vector.case);
         plan["tiles"] = Value::from(plan["tiles"].as_u64().unwrap() + 1);
         assert_eq!(disagreements(vector, &plan).len(), 1, "case {}", vector.case);
     }

@@ -12,7 +12,7 @@ use wimg_tests::cases::{for_each, random_bytes};
 use wimg_tests::oracle::format::format;
 use wimg_tests::oracle::gguf::{Entry, Gguf, Value};
 use wimg_tests::oracle::step::{self, select};
-use wimg_tests::oracle::{Layout, Tensor, image};
+use wimg_tests::oracle::{Layout, image};
 use wimg_tests::twin::{self, host};
 
 use crate::plan::{draw, same_image};
@@ -307,19 +307,11 @@ fn table_of(gguf: &Gguf) -> TensorTable {
     }
 }
 
-fn pass(tensor: &Tensor) -> Pass {
-    match tensor.in_pass {
-        true => Pass::Whole,
-        false if tensor.name == "token_embd.weight" => Pass::Row,
-        false => Pass::Never,
-    }
-}
-
 /// Lines of each channel that a pass reads, by the core's placements.
 fn pass_lines(plan: &Plan) -> Vec<usize> {
     let lines = |lane| {
         let placements = plan.image().placements().iter().zip(plan.passes());
-        let whole = placements.filter(|(_, pass)| **pass == Pass::Whole);
+        let whole = placements.filter(|(_, pass)| **pass != Pass::Row);
         host(whole.map(|(placement, _)| placement.lines_on(lane)).sum())
     };
     (0..plan.image().channel_lines().len()).map(lines).collect()
@@ -351,7 +343,11 @@ fn same_selection(
     };
     prop_assert_eq!(selected.sources, tensors.iter().map(|t| t.index).collect::<Vec<_>>());
     prop_assert_eq!(&selected.tensors, &tensors.iter().map(twin::entry).collect::<Vec<_>>());
-    prop_assert_eq!(selected.passes, tensors.iter().map(pass).collect::<Vec<_>>());
+    let rows = selected.passes.iter().map(|pass| *pass == Pass::Row);
+    prop_assert_eq!(
+        rows.collect::<Vec<_>>(),
+        tensors.iter().map(|t| !t.in_pass).collect::<Vec<_>>()
+    );
     prop_assert_eq!(selected.step, selection != step::Selection::Table);
     prop_assert_eq!(plan.selection(), core_selection);
     prop_assert_eq!(pass_lines(&plan), &oracle.row.pass_lines[..]);

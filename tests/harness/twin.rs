@@ -120,7 +120,7 @@ pub fn plan(
     oracle_layout: &Layout,
     sources: Vec<Source>,
 ) -> Result<Plan, ImageError> {
-    let pass = |tensor: &Tensor| if tensor.in_pass { Pass::Whole } else { Pass::Never };
+    let pass = |tensor: &Tensor| if tensor.in_pass { Pass::Whole } else { Pass::Row };
     let selected = Selected {
         selection: Selection::Table,
         tensors: tensors.iter().map(entry).collect(),

@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "what does not pack fails the test")]
 
 mod damage;
+mod diff;
 mod publish;
+mod unpack;
 
 use std::path::Path;
 

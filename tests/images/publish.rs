@@ -62,10 +62,19 @@ fn leftovers_are_cleared_when_nobody_holds_them() {
     let dead = folder.path().join(".image.partial-host-1-0-0");
     fs::create_dir(&dead).unwrap();
     fs::write(dead.join("channel-0.bin"), "half").unwrap();
+    // Names that start alike, and one of ours with something in it that is not.
+    let mine = [".image.partial-notes", ".image.partial-v1", ".image.partial-host-2-0-0"];
+    for name in mine {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(name).join("thesis.txt"), "mine").unwrap();
+    }
     let other = folder.path().join(".other.partial-host-1-0-0");
     fs::create_dir(&other).unwrap();
     packed(&path("tiny-mixed.gguf"), &options(&out, "4x64/512"));
     assert!(held.dir().exists() && !dead.exists() && other.exists());
+    for name in mine {
+        assert_eq!(fs::read(folder.path().join(name).join("thesis.txt")).unwrap(), b"mine");
+    }
     // The other's is done later: the first one stays.
     held.write_file("image.json", b"{}").unwrap();
     let left = held.dir().to_owned();
@@ -109,4 +118,16 @@ fn a_checkpoint_that_changes_while_it_is_read_is_refused() {
     assert!(error.to_string().contains("changed while it was read"), "{error}");
     assert_eq!(error.exit_code(), 4);
     assert_eq!(names(folder.path()), ["tiny.gguf"]);
+}
+
+#[test]
+fn a_checkpoint_is_not_replaced_by_its_own_image() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("image");
+    fs::create_dir(&out).unwrap();
+    let file = out.join("channel-0.bin");
+    fs::copy(path("tiny-mixed.gguf"), &file).unwrap();
+    let error = refusal(&file, &PackOptions { force: true, ..options(&out, "4x64/512") });
+    assert!(error.to_string().contains("where the checkpoint is"), "{error}");
+    assert!(file.exists());
 }

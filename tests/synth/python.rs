@@ -2,7 +2,7 @@
 //! way round.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value as Json, json};
@@ -10,6 +10,7 @@ use wimg::synth::{SCALE_MAX, Synth};
 use wimg_core::gguf::{Header, Value};
 use wimg_core::headers::find;
 use wimg_core::{Format, TensorEntry};
+use wimg_tests::python::python;
 
 use super::{file, header_of, tensor};
 
@@ -18,18 +19,6 @@ use super::{file, header_of, tensor};
 const NOT_IN_GGUF_PY: [&str; 2] = ["Q8_1", "Q2_0"];
 /// What it lists but does not dequantise.
 const NOT_DEQUANTISED: [&str; 2] = ["Q8_K", "Q1_0"];
-
-/// The Python that has gguf-py.
-fn python() -> PathBuf {
-    let of_tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/venv/bin/python");
-    let python = std::env::var_os("WIMG_PYTHON").map_or(of_tests, PathBuf::from);
-    assert!(
-        python.exists(),
-        "no Python with gguf-py at `{}`: run `cargo xtask test`, which makes one, or set WIMG_PYTHON",
-        python.display()
-    );
-    python
-}
 
 /// The lines that a script of this folder prints.
 fn run(script: &str, path: &Path) -> Vec<Json> {

@@ -1,31 +1,80 @@
-//! `cargo xtask demo`: what a user would type, on a checkpoint made on the spot.
+//! `cargo xtask demo`: a night, on checkpoints made on the spot. Run again it
+//! finds nothing to do.
+
+use std::path::Path;
 
 use crate::step::{Step, root, say, target_dir};
 
-/// The commands, in order: a narrow but true checkpoint, an image at each beat
-/// of the card, both verified, and the ledger of the real checkpoints.
-const COMMANDS: &[&str] = &[
-    "synth qwen3.8-27b-ggml-org-q4_k_m --scale 20 --out target/demo/narrow.gguf",
-    "pack target/demo/narrow.gguf --beat 64 --out target/demo/beat64",
-    "pack target/demo/narrow.gguf --layout 4x72/512+check --out target/demo/beat72",
-    "verify target/demo/beat64",
-    "verify target/demo/beat72",
-    "ledger",
+/// Where all of it goes.
+const FOLDER: &str = "target/demo";
+
+/// The public checkpoints, each with the scale that makes it narrow: the same
+/// tensors, formats and blocks in megabytes instead of gigabytes.
+const CHECKPOINTS: [(&str, u64); 8] = [
+    ("qwen3.8-27b-ggml-org-q8_0", 512),
+    ("qwen3.8-27b-ggml-org-q4_k_m", 32),
+    ("qwen3.8-27b-unsloth-q8_0", 256),
+    ("qwen3.8-27b-unsloth-q6_k", 128),
+    ("qwen3.8-27b-unsloth-q5_k_m", 64),
+    ("qwen3.8-27b-unsloth-q4_k_m", 64),
+    ("qwen3.8-27b-unsloth-ud-q4_k_xl", 128),
+    ("qwen3.8-27b-unsloth-q4_0", 64),
 ];
 
+/// The night's configuration.
+const CONFIG: &str = r#"# The demo's night: `wimg nightly --init` writes a commented example.
+root = "images"
+checkpoints = ["checkpoints"]
+free_margin_bytes = 1_000_000_000
+
+[[layouts]]
+name = "beat64"
+layout = "4x64/512"
+
+[[layouts]]
+name = "beat72"
+layout = "4x72/512+check"
+
+[[layouts]]
+name = "striped"
+layout = "4x72/512+check+stripe8+slot8"
+select = "all"
+"#;
+
 pub(crate) fn run() -> Result<(), String> {
-    let folder = root().join("target/demo");
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder)
-            .map_err(|why| format!("cannot clear `target/demo`: {why}"))?;
-    }
-    std::fs::create_dir_all(&folder)
-        .map_err(|why| format!("cannot make the folder `target/demo`: {why}"))?;
+    let folder = root().join(FOLDER);
+    let checkpoints = folder.join("checkpoints");
+    std::fs::create_dir_all(&checkpoints)
+        .map_err(|why| format!("cannot make the folder `{FOLDER}/checkpoints`: {why}"))?;
+    write_config(&folder.join("nightly.toml"))?;
     Step::cargo("build --release --package wimg").run()?;
-    let wimg = target_dir().join("release/wimg");
-    for command in COMMANDS {
-        Step::at(&wimg, "wimg", command).run()?;
+    let program = target_dir().join("release/wimg");
+    let wimg = |words: &str| Step::at(&program, "wimg", words).run();
+    for (header, scale) in CHECKPOINTS {
+        // Made once: whole, or not there.
+        if !checkpoints.join(format!("{header}.gguf")).exists() {
+            let out = format!("{FOLDER}/checkpoints/{header}.gguf");
+            wimg(&format!("synth {header} --scale {scale} --out {out}"))?;
+        }
     }
-    say("\nThe checkpoint and both images are in target/demo; `wimg` is target/release/wimg.");
+    wimg(&format!("nightly {FOLDER}/nightly.toml --check"))?;
+    wimg(&format!("nightly {FOLDER}/nightly.toml --summary"))?;
+    say("\nThe ledger of the public checkpoints themselves:");
+    wimg("ledger")?;
+    say(&format!(
+        "\nThe night's report is {FOLDER}/images/report.json, in words summary.txt beside it. An\n\
+         image to load is {FOLDER}/images/CHECKPOINT/LAYOUT/current. Run the demo again: all is\n\
+         up to date then."
+    ));
     Ok(())
+}
+
+/// Writes the configuration, unless it is there as it should be: what did not
+/// change is not touched.
+fn write_config(path: &Path) -> Result<(), String> {
+    if std::fs::read_to_string(path).is_ok_and(|text| text == CONFIG) {
+        return Ok(());
+    }
+    std::fs::write(path, CONFIG)
+        .map_err(|why| format!("cannot write `{FOLDER}/nightly.toml`: {why}"))
 }

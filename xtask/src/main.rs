@@ -5,6 +5,8 @@ mod bench;
 #[cfg(feature = "web")]
 mod bundle;
 mod demo;
+mod fuzz;
+mod gpu_check;
 mod setup;
 mod step;
 mod test;
@@ -18,9 +20,13 @@ usage: cargo xtask COMMAND
   test [--install] [-- ARGS]   set up what the checks need, then run them all;
                                ARGS go to `cargo test`. Missing system packages
                                are installed as root on Debian, or with --install
-  demo                         make a small checkpoint, pack it at both beats,
-                               verify the images and print the ledger
+  demo                         make eight narrow checkpoints and pack them in three
+                               layouts, as a night does; print the ledger
   bench [-- ARGS]              run the benchmarks; ARGS go to `cargo bench`
+  fuzz SECONDS                 look for inputs that break what must hold, all
+                               targets in turn; needs a nightly toolchain
+  gpu-check                    build the one program that checks and measures a GPU,
+                               and run it here
   web [--page]                 build the page into target/web, and target/release/wimg
                                with the page in it (or, with --page, only the page)
 ";
@@ -34,9 +40,13 @@ enum Chore {
         args: Vec<String>,
     },
     Demo,
+    Fuzz {
+        seconds: u64,
+    },
     Bench {
         args: Vec<String>,
     },
+    GpuCheck,
     Web { page_only: bool },
     /// The part of `web` that its own build of xtask does.
     Bundle,
@@ -54,7 +64,12 @@ impl Chore {
             ["test"] => Ok(Chore::Test { install: false, args }),
             ["test", "--install"] => Ok(Chore::Test { install: true, args }),
             ["demo"] if args.is_empty() => Ok(Chore::Demo),
+            ["gpu-check"] if args.is_empty() => Ok(Chore::GpuCheck),
             ["bench"] => Ok(Chore::Bench { args }),
+            ["fuzz", seconds] if args.is_empty() => match seconds.parse() {
+                Ok(seconds) => Ok(Chore::Fuzz { seconds }),
+                Err(_) => Err(format!("`{seconds}` is no number of seconds")),
+            },
             ["web"] if args.is_empty() => Ok(Chore::Web { page_only: false }),
             ["web", "--page"] if args.is_empty() => Ok(Chore::Web { page_only: true }),
             ["web-bundle"] if args.is_empty() => Ok(Chore::Bundle),
@@ -79,7 +94,9 @@ fn main() -> ExitCode {
         }
         Chore::Test { install, args } => test::run(install, &args),
         Chore::Demo => demo::run(),
+        Chore::GpuCheck => gpu_check::run(),
         Chore::Bench { args } => bench::run(&args),
+        Chore::Fuzz { seconds } => fuzz::run(seconds),
         Chore::Web { page_only } => web::run(page_only),
         Chore::Bundle => web::bundle(),
     };
@@ -115,6 +132,8 @@ mod tests {
     fn what_is_not_understood_is_refused() {
         assert_eq!(parse("demo -- now"), Err("cannot read `demo -- now`".to_owned()));
         assert_eq!(parse("tests"), Err("cannot read `tests`".to_owned()));
+        assert_eq!(parse("fuzz soon"), Err("`soon` is no number of seconds".to_owned()));
+        assert_eq!(parse("fuzz 60"), Ok(Chore::Fuzz { seconds: 60 }));
         assert_eq!(parse(""), Ok(Chore::Help));
     }
 }

@@ -15,6 +15,9 @@ const GGUF_PY: &str = "gguf==0.19.0";
 /// The version of cargo-deny that deny.toml is written for.
 const CARGO_DENY: &str = "0.20.2";
 
+/// The version of cargo-fuzz that `fuzz` builds its targets with.
+const CARGO_FUZZ: &str = "0.13.2";
+
 /// Programs of the system that the tests run.
 struct Needed {
     what: &'static str,
@@ -54,29 +57,52 @@ const VULKAN: Needed = Needed {
     },
 };
 
+/// A batch system of one node, for the test of the array script. It takes root
+/// to start one, so nobody else needs it.
+const SLURM: Needed = Needed {
+    what: "Slurm with munge",
+    packages: "slurmctld slurmd slurm-client munge",
+    is_there: || {
+        let there = |program: &str| Step::new(program, "-V").succeeds();
+        let superuser = Step::new("id", "-u").output().as_deref() == Some("0");
+        !superuser || ["slurmctld", "slurmd", "sbatch", "munge"].into_iter().all(there)
+    },
+};
+
 /// Sets everything up, or says what a person has to do.
 pub(crate) fn run(install: bool) -> Result<(), String> {
     system_packages(&PYTHON, install)?;
     system_packages(&VULKAN, install)?;
     system_packages(&CHROMIUM, install)?;
+    system_packages(&SLURM, install)?;
     toolchain()?;
     python_environment()
 }
 
 /// The program of cargo-deny, built if this machine has not this version.
 pub(crate) fn cargo_deny() -> Result<PathBuf, String> {
-    let found = PathBuf::from("cargo-deny");
-    let own = root().join("target/tools/bin/cargo-deny");
+    tool("cargo-deny", CARGO_DENY)
+}
+
+/// The program of cargo-fuzz, likewise.
+pub(crate) fn cargo_fuzz() -> Result<PathBuf, String> {
+    tool("cargo-fuzz", CARGO_FUZZ)
+}
+
+/// A program of a crate of its name, built if this machine has not this version.
+fn tool(name: &str, wanted: &str) -> Result<PathBuf, String> {
+    let found = PathBuf::from(name);
+    let own = root().join("target/tools/bin").join(name);
     for program in [&found, &own] {
-        let version = Step::at(program, "cargo-deny", "--version").output();
-        if version.as_deref() == Some(&format!("cargo-deny {CARGO_DENY}")) {
+        let version = Step::at(program, name, "--version").output();
+        if version.as_deref() == Some(&format!("{name} {wanted}")) {
             return Ok(program.clone());
         }
     }
     // Unoptimised: built in under a minute on two cores, and as quick as this
     // tree needs. Only the program is kept; what it is built from is large.
-    let build = target_dir().join("cargo-deny");
-    let words = format!("install cargo-deny --version ={CARGO_DENY} --locked --debug --force");
+    let build = target_dir().join(name);
+    let words = format!("install {name} --version ={wanted} --locked --debug --force");
     Step::cargo(&words)
         .args(&["--root".to_owned(), "target/tools".to_owned()])
         .env("CARGO_PROFILE_DEV_DEBUG", "0")

@@ -1,5 +1,5 @@
 //! What planning costs: O(tensors × channels), whatever the number of tiles.
-#![expect(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
+#![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use wimg_core::{Format, ImageLayout, TensorEntry, TensorTable, image_ledger, weight_image};

@@ -108,12 +108,13 @@ impl ImageRow {
     }
 }
 
-/// By channel: the lines that a pass reads. A tensor of which it reads one row
-/// does not count; without a step everything does.
+/// By channel: the lines of all tiles but those of an unstreamed embedding, of
+/// which a pass reads one row. That is the definition for every selection, also
+/// for tensors that no step reads.
 fn pass_lines(plan: &Plan) -> Vec<u64> {
     let mut lines = plan.image().channel_lines().to_vec();
     for (placement, pass) in plan.image().placements().iter().zip(plan.passes()) {
-        if *pass != Pass::Whole {
+        if *pass == Pass::Row {
             for (lane, lines) in lines.iter_mut().enumerate() {
                 *lines -= placement.lines_on(lane);
             }

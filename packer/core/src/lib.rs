@@ -1,6 +1,25 @@
 //! The pure core of wimg. It plans where every row of a checkpoint lies in a
 //! weight image, packs and unpacks tiles, checks them, and describes the
 //! result. Data in, data out: it knows no files, threads, clocks or GPU.
+//!
+//! ```
+//! use wimg_core::{ImageLayout, headers, image_of, machine_of};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let header = headers::find("qwen3.8-27b-ggml-org-q8_0").ok_or("no such header")?;
+//! let machine = machine_of(&header.table())?;
+//! let image = image_of(&machine, &ImageLayout::beat72())?;
+//! assert!(image.fits() && image.skew_lines() <= image.largest_tile_lines());
+//!
+//! // Where row 7 of the first tensor lies, and back.
+//! let place = image.locate(0, 7).ok_or("no such row")?;
+//! assert_eq!(image.at(place.tile.channel, place.tile.line), Some(place.tile));
+//! # Ok(())
+//! # }
+//! ```
+
+#[cfg(target_endian = "big")]
+compile_error!("wimg runs on little-endian hosts: checkpoints and images are little-endian");
 
 mod bytes;
 pub mod checkpoint;

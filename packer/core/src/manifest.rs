@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::checkpoint::Checkpoint;
 use crate::digest::Digest;
 use crate::error::ImageError;
+use crate::escape::Escaped;
 use crate::image::Placement;
 use crate::ledger::{ImageRow, checkpoint_name};
 use crate::plan::Plan;
@@ -20,18 +21,18 @@ pub const FORMAT_VERSION: u64 = 1;
 #[non_exhaustive]
 pub enum ManifestError {
     /// It is not JSON of the right form.
-    #[error("image.json: {0}")]
+    #[error("it is not the JSON of an image: {}", Escaped::new(&.0.to_string()))]
     Json(#[from] serde_json::Error),
     /// A later program wrote it.
     #[error(
-        "image.json: format version {found} is later than {FORMAT_VERSION}, the latest that this program reads"
+        "format version {found} is later than {FORMAT_VERSION}, the latest that this program reads"
     )]
     Version {
         /// Its format version.
         found: u64,
     },
     /// What it says of its tensors is no image, or not the one that it describes.
-    #[error("image.json: {0}")]
+    #[error("{0}")]
     Plan(String),
 }
 
@@ -261,7 +262,9 @@ impl Manifest {
 
     /// The file's text.
     pub fn render(&self) -> String {
-        self.body() + &digest_line(&self.digest)
+        let mut text = self.body();
+        text += &digest_line(&self.digest);
+        text
     }
 
     /// The image's id: the digest of the file.
@@ -284,12 +287,13 @@ impl Manifest {
         field("tiles_crc", json(&self.tiles_crc));
         field("rest", json(&self.rest));
         field("plan", json(&self.plan));
-        let tensors: Vec<String> = self.tensors.iter().map(json).collect();
-        if tensors.is_empty() {
-            field("tensors", "[]".to_owned());
-        } else {
-            field("tensors", format!("[\n{}\n]", tensors.join(",\n")));
+        // Line by line: there may be very many.
+        text += "\"tensors\":[";
+        for (number, tensor) in self.tensors.iter().enumerate() {
+            text += if number == 0 { "\n" } else { ",\n" };
+            text += &json(tensor);
         }
+        text += if self.tensors.is_empty() { "],\n" } else { "\n],\n" };
         text
     }
 

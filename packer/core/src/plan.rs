@@ -98,4 +98,10 @@ impl Plan {
     pub fn windows(&self, limit: WindowLimit) -> Windows<'_> {
         Windows::new(self, limit)
     }
+
+    /// One tensor's tiles cut into windows, in order; none, if the image has no
+    /// such tensor.
+    pub fn tensor_windows(&self, tensor: usize, limit: WindowLimit) -> Windows<'_> {
+        Windows::of_tensor(self, tensor, limit)
+    }
 }

@@ -9,6 +9,9 @@ use crate::layout::ImageLayout;
 use crate::machine::{Machine, Op, machine_of};
 use crate::tensor::{TensorEntry, TensorTable};
 
+/// The embedding: unless it is streamed, a pass reads one row of it.
+const EMBEDDING: &str = "token_embd.weight";
+
 /// Which tensors an image holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
@@ -72,13 +75,15 @@ impl Selection {
     /// Selects from a checkpoint's table.
     pub fn of(self, table: &TensorTable) -> Result<Selected, ImageError> {
         if self == Selection::Table {
-            let tensors = table.tensors.clone();
-            let count = tensors.len();
+            let pass = |tensor: &TensorEntry| match tensor.name == EMBEDDING {
+                true => Pass::Row,
+                false => Pass::Whole,
+            };
             return Ok(Selected {
                 selection: self,
-                tensors,
-                sources: (0..count).collect(),
-                passes: vec![Pass::Whole; count],
+                tensors: table.tensors.clone(),
+                sources: (0..table.tensors.len()).collect(),
+                passes: table.tensors.iter().map(pass).collect(),
                 step: false,
             });
         }

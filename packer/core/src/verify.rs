@@ -7,16 +7,18 @@
 
 use std::fmt;
 
+use crate::checkpoint::Checkpoint;
 use crate::digest::Digest;
+use crate::error::ImageError;
 use crate::escape::Escaped;
 use crate::image::Image;
-use crate::manifest::Manifest;
+use crate::manifest::{Contents, Manifest, ManifestFile, ManifestRest, ManifestTensor, RestRange};
 use crate::pack::tile_crc::read_tile_crc;
 use crate::pack::{PackError, padding_damage, tile_slice, unpack_tile};
 use crate::plan::Plan;
 use crate::tensor_crc::TensorCrcs;
 use crate::tile::Tile;
-use crate::window::{TileTask, Window};
+use crate::window::{SourceRange, TileTask, Window};
 
 /// Where a damaged tile lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +45,11 @@ pub enum Damage {
         word: Option<u32>,
         /// What `tiles.crc` lists.
         listed: u32,
+    },
+    /// A tile's bytes are not all there: its file is too short, or missing.
+    Missing {
+        /// Where they would be.
+        place: TilePlace,
     },
     /// A padding byte of a tile is not zero.
     Padding {
@@ -125,6 +132,7 @@ impl fmt::Display for Damage {
                 "{place}: its bytes give {crc:08x}, tiles.crc (byte {}) has {listed:08x}",
                 place.tile.index * 4,
             ),
+            Damage::Missing { place } => write!(f, "{place}: its bytes are not all there"),
             Damage::Padding { place, byte } => {
                 write!(f, "{place}: byte {byte} of the tile is padding and not zero")
             }
@@ -152,6 +160,69 @@ pub fn place(image: &Image, tile: &Tile) -> TilePlace {
         tensor: name.unwrap_or_default(),
         file_offset: tile.line * image.layout().line_bytes,
     }
+}
+
+/// Checks `image.json`, whose text as it stands is `text`: recomputes it from
+/// the headers, the plan that follows from them, and what it says of the other
+/// files' contents, each of which is checked by itself.
+///
+/// # Errors
+/// A plan that has no ledger's row.
+pub fn check_manifest(
+    manifest: &Manifest,
+    text: &[u8],
+    checkpoint: &Checkpoint,
+    headers: &[Vec<u8>],
+    plan: &Plan,
+) -> Result<Vec<Damage>, ImageError> {
+    // A word that is none is another CRC than any, as it is not written again.
+    let crcs = manifest.tensors.iter().map(|t| u32::from_str_radix(&t.crc32c, 16).unwrap_or(0));
+    let contents = Contents {
+        channels: manifest.channels.iter().map(|channel| channel.blake3).collect(),
+        tiles_crc: ManifestFile {
+            length: plan.image().tile_count().saturating_mul(4),
+            blake3: manifest.tiles_crc.blake3,
+        },
+        rest: manifest.rest.clone(),
+        tensor_crcs: crcs.collect(),
+    };
+    let again = Manifest::new(checkpoint, headers, plan, &contents)?.render().into_bytes();
+    let mut found = Vec::new();
+    let mut differs = |why: &str, offset| {
+        let name = "image.json".to_owned();
+        found.push(Damage::File { name, why: why.to_owned(), offset });
+    };
+    if manifest.rest.as_ref().is_some_and(|rest| !are_gaps(checkpoint, rest)) {
+        differs("the ranges of rest.bin are not in the checkpoint's gaps", None);
+    }
+    if again != text {
+        let same = again.iter().zip(text).take_while(|(a, b)| a == b).count();
+        let why = "it is not what the headers, the layout and its own contents give";
+        differs(why, Some(same as u64));
+    }
+    Ok(found)
+}
+
+/// Whether the ranges lie in the checkpoint's gaps, at most one in each and in
+/// order, and make up the file.
+fn are_gaps(checkpoint: &Checkpoint, rest: &ManifestRest) -> bool {
+    let gaps = checkpoint.gaps();
+    let mut free = 0;
+    let mut taken = |range: &RestRange| {
+        // Gaps are in order, so one alone can hold it.
+        let start = (range.shard, range.offset);
+        let after = gaps.partition_point(|gap| (gap.shard, gap.offset) <= start);
+        let at = after.checked_sub(1).filter(|&at| at >= free);
+        let gap = at.and_then(|at| gaps.get(at));
+        let end = range.offset.checked_add(range.length);
+        free = after;
+        gap.zip(end).is_some_and(|(gap, end)| {
+            let within = end <= gap.offset.saturating_add(gap.len);
+            gap.shard == range.shard && within && range.length > 0
+        })
+    };
+    let sum = rest.ranges.iter().try_fold(0u64, |sum, range| sum.checked_add(range.length));
+    rest.ranges.iter().all(&mut taken) && sum == Some(rest.length)
 }
 
 /// Checks one tile: its bytes, its check word, its place in `tiles.crc` and its padding.
@@ -202,40 +273,51 @@ impl<'a> Verifier<'a> {
     }
 
     /// Takes the next window: its channel bytes, and its source bytes as
-    /// [`unpack_tile`] gave them back from every tile but kernels'.
+    /// [`unpack_tile`] gave them back from every tile but kernels'. Puts the
+    /// kernels' bytes to them, once all their tiles have come by: see
+    /// [`Verifier::is_whole`].
     pub fn absorb(
         &mut self,
         window: &Window,
         channel_bytes: &[u8],
-        restored: &[u8],
+        restored: &mut [u8],
     ) -> Result<(), PackError> {
         for range in &window.sources {
             let kernel = self.plan.image().tensors().get(range.tensor).is_some_and(|t| t.kernel);
-            if kernel {
-                self.absorb_kernel(range.tensor, range.len, window, channel_bytes)?;
-                continue;
-            }
             let start = usize::try_from(range.at).ok();
             let len = usize::try_from(range.len).ok();
-            let bytes = start.zip(len).and_then(|(start, len)| restored.get(start..)?.get(..len));
+            let bytes =
+                start.zip(len).and_then(|(start, len)| restored.get_mut(start..)?.get_mut(..len));
             let bytes = bytes.ok_or(PackError::Tile { tile: window.tiles.start })?;
-            self.crcs.absorb_range(range.tensor, range.tensor_offset, bytes);
+            if kernel {
+                self.absorb_kernel(range.tensor, window, channel_bytes, bytes)?;
+            } else {
+                self.crcs.absorb_range(range.tensor, range.tensor_offset, bytes);
+            }
         }
         Ok(())
+    }
+
+    /// Whether a window's range of source bytes is whole once the window has
+    /// been taken: a kernel's is only with its last tile.
+    pub fn is_whole(&self, window: &Window, range: &SourceRange) -> bool {
+        let image = self.plan.image();
+        let kernel = image.tensors().get(range.tensor).is_some_and(|tensor| tensor.kernel);
+        let end = image.placements().get(range.tensor).map_or(0, |placement| placement.tiles.end);
+        !kernel || window.tiles.end >= end
     }
 
     fn absorb_kernel(
         &mut self,
         tensor: usize,
-        len: u64,
         window: &Window,
         channel_bytes: &[u8],
+        restored: &mut [u8],
     ) -> Result<(), PackError> {
         let image = self.plan.image();
-        let refuse = || PackError::Tile { tile: window.tiles.start };
         let mut bytes = match self.kernel.take() {
             Some((of, bytes)) if of == tensor => bytes,
-            _ => vec![0; usize::try_from(len).map_err(|_| refuse())?],
+            _ => vec![0; restored.len()],
         };
         for task in window.tasks.iter().filter(|task| task.tile.tensor == tensor) {
             let whole = TileTask { source: 0, ..*task };
@@ -244,25 +326,32 @@ impl<'a> Verifier<'a> {
         let end = image.placements().get(tensor).map_or(0, |placement| placement.tiles.end);
         if window.tiles.end >= end {
             self.crcs.absorb_range(tensor, 0, &bytes);
+            restored.copy_from_slice(&bytes);
         } else {
             self.kernel = Some((tensor, bytes));
         }
         Ok(())
     }
 
+    /// A tensor of which all bytes have come by, if its CRC is not the
+    /// manifest's.
+    pub fn tensor_damage(&self, manifest: &Manifest, tensor: usize) -> Option<Damage> {
+        let (actual, taken) = self.crcs.get(tensor)?;
+        let whole = self.plan.sources().get(tensor).is_some_and(|source| source.len == taken);
+        let ours = manifest.tensors.get(tensor).filter(|_| whole)?;
+        tensor_damage(ours, actual)
+    }
+
     /// The tensors whose CRC is not the manifest's.
     pub fn finish(self, manifest: &Manifest) -> Vec<Damage> {
         let actual = self.crcs.finish();
         let pairs = manifest.tensors.iter().zip(actual);
-        pairs
-            .filter_map(|(tensor, actual)| {
-                let expected = u32::from_str_radix(&tensor.crc32c, 16).unwrap_or(!actual);
-                (expected != actual).then(|| Damage::Tensor {
-                    tensor: tensor.name.clone(),
-                    expected,
-                    actual,
-                })
-            })
-            .collect()
+        pairs.filter_map(|(tensor, actual)| tensor_damage(tensor, actual)).collect()
     }
+}
+
+fn tensor_damage(ours: &ManifestTensor, actual: u32) -> Option<Damage> {
+    let expected = u32::from_str_radix(&ours.crc32c, 16).unwrap_or(!actual);
+    let tensor = || ours.name.clone();
+    (expected != actual).then(|| Damage::Tensor { tensor: tensor(), expected, actual })
 }

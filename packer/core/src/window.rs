@@ -91,15 +91,28 @@ pub struct Window {
 pub struct Windows<'a> {
     plan: &'a Plan,
     limit: WindowLimit,
-    next: u64,
+    /// The tiles that are still to come.
+    tiles: Range<u64>,
     /// By channel: the line that the next window starts on.
     lines: Vec<u64>,
 }
 
 impl<'a> Windows<'a> {
+    /// Over all tiles.
     pub(crate) fn new(plan: &'a Plan, limit: WindowLimit) -> Self {
         let lines = vec![0; plan.image().channel_lines().len()];
-        Windows { plan, limit, next: 0, lines }
+        Windows { plan, limit, tiles: 0..plan.image().tile_count(), lines }
+    }
+
+    /// Over one tensor's tiles; over none, if there is no such tensor.
+    pub(crate) fn of_tensor(plan: &'a Plan, tensor: usize, limit: WindowLimit) -> Self {
+        match plan.image().placements().get(tensor) {
+            Some(placement) => {
+                let (tiles, lines) = (placement.tiles.clone(), placement.first_line.clone());
+                Windows { plan, limit, tiles, lines }
+            }
+            None => Windows { plan, limit, tiles: 0..0, lines: Vec::new() },
+        }
     }
 }
 
@@ -120,13 +133,13 @@ impl Iterator for Windows<'_> {
     fn next(&mut self) -> Option<Window> {
         let image = self.plan.image();
         let mut growing = Growing::new(self.plan);
-        for tile in image.tiles_of(self.next..image.tile_count()) {
+        for tile in image.tiles_of(self.tiles.clone()) {
             if !growing.add(tile, self.limit) {
                 break;
             }
         }
         let window = growing.finish(&mut self.lines)?;
-        self.next = window.tiles.end;
+        self.tiles.start = window.tiles.end;
         Some(window)
     }
 }
@@ -249,9 +262,10 @@ mod tests {
         let pack = |window: &Window| {
             let mut source = Vec::new();
             for range in &window.sources {
-                source.extend_from_slice(&file[range.offset as usize..][..range.len as usize]);
+                let [from, len] = [range.offset, range.len].map(|n| usize::try_from(n).unwrap());
+                source.extend_from_slice(&file[from..][..len]);
             }
-            let mut channels = vec![0xaa; window.channel_bytes as usize];
+            let mut channels = vec![0xaa; usize::try_from(window.channel_bytes).unwrap()];
             pack_window(plan.image(), window, &source, &mut channels).unwrap();
             channels
         };

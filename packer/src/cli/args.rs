@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use wimg_core::{HEADERS, ImageError, ImageLayout, Selection};
 
 use super::failure::Failure;
+use super::nightly::args::NightlyArgs;
 use crate::backend::{Backend, BackendOptions};
 use crate::gpu::GpuOptions;
 use crate::synth::SCALE_MAX;
@@ -39,6 +40,12 @@ pub(crate) enum Command {
     /// Check an image: every tile, every tensor, every file
     #[command(after_help = EXIT_CODES)]
     Verify(VerifyArgs),
+    /// Give the checkpoint back that an image was made from, or one of its tensors
+    #[command(after_help = EXIT_CODES)]
+    Unpack(UnpackArgs),
+    /// Say how two images differ
+    #[command(after_help = EXIT_CODES)]
+    Diff(DiffArgs),
     /// Show what packing a checkpoint would give and take; nothing is written
     #[command(after_help = EXIT_CODES)]
     Plan(PlanArgs),
@@ -48,6 +55,9 @@ pub(crate) enum Command {
     /// Sum what images hold and cost, a row an image
     #[command(after_help = EXIT_CODES)]
     Ledger(LedgerArgs),
+    /// Pack every checkpoint in every layout of a configuration, only what changed
+    #[command(after_help = EXIT_CODES)]
+    Nightly(NightlyArgs),
     /// Make a checkpoint with a public one's structure and random weights
     #[command(after_help = EXIT_CODES)]
     Synth(SynthArgs),
@@ -105,6 +115,39 @@ pub(crate) struct VerifyArgs {
     /// Show no progress
     #[arg(long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, ArgsOf)]
+pub(crate) struct UnpackArgs {
+    /// The image's folder; for a whole checkpoint one of selection all or table
+    pub(crate) dir: PathBuf,
+    /// The file, or of a split set the folder of its shards; with --tensor, - is the standard output
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: PathBuf,
+    /// Only this tensor's bytes, as the checkpoint had them
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tensor: Option<String>,
+    /// Replace what is there, once the new one is whole
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, ArgsOf)]
+pub(crate) struct DiffArgs {
+    /// An image's folder
+    pub(crate) a: PathBuf,
+    /// Another image's folder
+    pub(crate) b: PathBuf,
+    /// Show so many differences, 0 for all; the rest are counted
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) limit: usize,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::exit::Exit;
 use crate::error::{Error, shown};
+use crate::nightly::problem::Problem;
 
 /// Why a command stopped, in words for the user: names are escaped.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) enum Failure {
     Packer(Error),
     /// The packer's own, over this file or folder, which it does not name.
     Over(PathBuf, Error),
+    /// Found while something else was done.
+    Found(Problem),
     /// The results could not be written.
     Output(io::Error),
 }
@@ -26,6 +29,7 @@ impl Failure {
         match self {
             Failure::Usage(_) => Exit::USAGE,
             Failure::Packer(error) | Failure::Over(_, error) => Exit::of(error.exit_code()),
+            Failure::Found(problem) => Exit::of(problem.code),
             Failure::Output(_) => Exit::RESOURCES,
         }
     }
@@ -41,6 +45,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Usage(text) => f.write_str(text),
             Failure::Packer(error) => error.fmt(f),
+            Failure::Found(problem) => f.write_str(&problem.cause),
             Failure::Over(path, error) => write!(f, "`{}`: {error}", shown(path)),
             Failure::Output(cause) => write!(f, "writing the result: {cause}"),
         }
@@ -49,7 +54,12 @@ impl fmt::Display for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure::Packer(error)
+        match error {
+            Error::Write(cause) => Failure::Output(cause),
+            // The command line named it.
+            Error::NoTensor { .. } => Failure::Usage(error.to_string()),
+            other => Failure::Packer(other),
+        }
     }
 }
 

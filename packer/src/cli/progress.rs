@@ -35,7 +35,7 @@ impl<'a> Reporter<'a> {
     pub(crate) fn new(err: &'a mut (dyn Write + Send), bar: bool, quiet: bool) -> Reporter<'a> {
         let view = match (quiet, bar) {
             (true, _) => View::Silent,
-            (false, true) => View::Bar(ProgressBar::no_length()),
+            (false, true) => View::Bar(ProgressBar::no_length().with_style(style())),
             (false, false) => View::Lines(err),
         };
         Reporter { state: Mutex::new(State { view, stage: None, told: Instant::now() }) }
@@ -67,7 +67,6 @@ impl State<'_> {
                 self.stage = Some((progress.stage, now));
                 if let View::Bar(bar) = &self.view {
                     bar.set_length(progress.total);
-                    bar.set_style(style());
                 }
                 now
             }
@@ -95,22 +94,27 @@ fn style() -> ProgressStyle {
 }
 
 /// Bytes, speed and time left.
-fn line(progress: Progress, elapsed: Duration) -> String {
+pub(crate) fn line(progress: Progress, elapsed: Duration) -> String {
     let Progress { stage, done, total } = progress;
     let doing = match stage {
         Stage::Pack => "packing",
         Stage::Verify => "verifying",
+        Stage::Unpack => "unpacking",
         Stage::Synth => "writing",
     };
     let percent = u128::from(done) * 100 / u128::from(total.max(1));
-    let mut text = format!("{doing}: {done} of {total} bytes, {percent} %");
+    format!("{doing}: {done} of {total} bytes, {percent} %{}", span_left(progress, elapsed))
+}
+
+/// Speed and time left, once they can be told.
+pub(crate) fn span_left(Progress { done, total, .. }: Progress, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
-    if done > 0 && seconds > 0.0 {
-        let speed = done as f64 / seconds;
-        let left = Duration::from_secs_f64(total.saturating_sub(done) as f64 / speed);
-        text += &format!(", {:.2} GB/s, {} left", speed / 1e9, span(left));
+    if done == 0 || seconds <= 0.0 {
+        return String::new();
     }
-    text
+    let speed = done as f64 / seconds;
+    let left = Duration::from_secs_f64(total.saturating_sub(done) as f64 / speed);
+    format!(", {:.2} GB/s, {} left", speed / 1e9, span(left))
 }
 
 /// A time for people.

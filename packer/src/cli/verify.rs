@@ -10,11 +10,16 @@ use super::failure::Failure;
 use super::progress::Reporter;
 use super::quantity::Bytes;
 use super::record::{Record, Value};
+use crate::stop::Stop;
 use crate::verify::{VerifyOptions, VerifyReport, verify};
 
 pub(crate) fn run(args: &VerifyArgs, console: &mut Console<'_>) -> Result<(), Failure> {
-    let options =
-        VerifyOptions { quick: args.quick, source: args.source.clone(), limit: args.limit };
+    let options = VerifyOptions {
+        quick: args.quick,
+        source: args.source.clone(),
+        limit: args.limit,
+        stop: Stop::default(),
+    };
     let report = {
         let reporter = Reporter::new(console.err, console.bar, args.quiet);
         verify(&args.dir, &options, &|progress| reporter.tell(progress))?

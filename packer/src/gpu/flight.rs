@@ -1,12 +1,13 @@
 //! A window on its way: its buffers up and down, used again for the next one.
 
-use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 use rayon::prelude::*;
 
+use super::clock::Clock;
 use super::device::Device;
 use super::job::{Job, Region, Regions};
+use super::mapping::Mapping;
 use super::program::Programs;
 use super::{GpuError, GpuTimings};
 
@@ -14,8 +15,6 @@ use super::{GpuError, GpuTimings};
 const COPY_BYTES: usize = 1 << 20;
 /// Buffers grow by whole MiB.
 const GROW_BYTES: u64 = 1 << 20;
-/// Timestamps of a window: before the first phase and after each of six.
-const STAMPS: u32 = 7;
 
 /// A window on its way, or between two windows.
 #[derive(Debug, Default)]
@@ -34,14 +33,6 @@ struct Side {
     staging: Option<wgpu::Buffer>,
 }
 
-/// Where a window's timestamps go.
-#[derive(Debug)]
-struct Clock {
-    stamps: wgpu::QuerySet,
-    resolved: wgpu::Buffer,
-    staging: wgpu::Buffer,
-}
-
 /// What the GPU is at work on.
 #[derive(Debug)]
 struct Submitted {
@@ -49,23 +40,6 @@ struct Submitted {
     regions: Regions,
     /// The mappings to come: up, down, and the clock's.
     mappings: Vec<Mapping>,
-}
-
-/// A mapping that was asked for.
-#[derive(Debug)]
-struct Mapping(Receiver<Result<(), wgpu::BufferAsyncError>>);
-
-impl Mapping {
-    fn ask(buffer: &wgpu::Buffer, mode: wgpu::MapMode) -> Mapping {
-        let (done, asked) = channel();
-        // A receiver that is gone no longer wants to know.
-        buffer.map_async(mode, .., move |result| drop(done.send(result)));
-        Mapping(asked)
-    }
-
-    fn finish(&self) -> bool {
-        matches!(self.0.try_recv(), Ok(Ok(())))
-    }
 }
 
 impl Side {
@@ -127,28 +101,6 @@ impl Side {
     }
 }
 
-impl Clock {
-    fn new(device: &Device) -> Option<Clock> {
-        device.tick?;
-        let size = u64::from(STAMPS) * u64::from(wgpu::QUERY_SIZE);
-        let make = |usage| {
-            let label = Some("clock");
-            let descriptor =
-                wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: false };
-            device.device.create_buffer(&descriptor)
-        };
-        Some(Clock {
-            stamps: device.device.create_query_set(&wgpu::QuerySetDescriptor {
-                label: Some("clock"),
-                ty: wgpu::QueryType::Timestamp,
-                count: STAMPS,
-            }),
-            resolved: make(wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC),
-            staging: make(wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST),
-        })
-    }
-}
-
 impl Flight {
     /// Bytes of device memory that it holds.
     pub(super) fn device_bytes(&self) -> u64 {
@@ -195,11 +147,12 @@ impl Flight {
         })
     }
 
-    /// Uploads a job for which room was made, and has it done.
+    /// Uploads a job for which room was made, and has it done; without
+    /// `programs` its bytes only travel.
     pub(super) fn submit(
         &mut self,
         device: &Device,
-        programs: &Programs,
+        programs: Option<&Programs>,
         job: &Job<'_>,
         sentinel: Option<u8>,
         timings: &mut GpuTimings,
@@ -224,7 +177,7 @@ impl Flight {
                 Mapping::ask(down.host(), wgpu::MapMode::Read),
             ];
             if let Some(clock) = clock {
-                mappings.push(Mapping::ask(&clock.staging, wgpu::MapMode::Read));
+                mappings.push(clock.ask());
             }
             Some(Submitted { submission, regions, mappings })
         })?;
@@ -248,38 +201,19 @@ impl Flight {
         };
         let started = Instant::now();
         device.wait(submitted.submission)?;
-        if !submitted.mappings.iter().all(Mapping::finish) {
+        if !submitted.mappings.iter().all(Mapping::is_done) {
             return Err(device.mapping_failed("its buffers cannot be mapped"));
         }
         timings.wait += started.elapsed().as_secs_f64();
         let started = Instant::now();
         let read = drain(down.host(), &submitted.regions, channel_bytes, crcs);
-        let seconds = self.clock.as_ref().zip(device.tick).map(|(clock, tick)| clock.read(tick));
+        let seconds = self.clock.as_ref().map(Clock::read);
         read.ok_or_else(|| device.mapping_failed("the read-back's buffer"))?;
         if let Some(seconds) = seconds {
             timings.device.get_or_insert_default().add(seconds);
         }
         timings.read_back += started.elapsed().as_secs_f64();
         Ok(())
-    }
-}
-
-impl Clock {
-    /// Seconds of each phase. A clock that jumps back counts as none.
-    fn read(&self, tick: f64) -> [f64; 6] {
-        let mut phases = [0.0; 6];
-        if let Ok(view) = self.staging.get_mapped_range(..) {
-            let stamp = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
-            let stamps = view.as_chunks::<8>().0;
-            for (phase, pair) in phases.iter_mut().zip(stamps.windows(2)) {
-                if let [before, after] = pair {
-                    let ticks = stamp(after).saturating_sub(stamp(before));
-                    *phase = u32::try_from(ticks).map_or(0.0, f64::from) * tick;
-                }
-            }
-        }
-        self.staging.unmap();
-        phases
     }
 }
 
@@ -333,7 +267,7 @@ fn drain(
 /// A job's commands: up, each kernel, down, a timestamp after each.
 fn encode(
     device: &Device,
-    programs: &Programs,
+    programs: Option<&Programs>,
     job: &Job<'_>,
     regions: &Regions,
     (up, down): (&Side, &Side),
@@ -344,7 +278,7 @@ fn encode(
     let mut number = 0;
     let mut stamp = |encoder: &mut wgpu::CommandEncoder| {
         if let Some(clock) = clock {
-            encoder.write_timestamp(&clock.stamps, number);
+            clock.stamp(encoder, number);
         }
         number += 1;
     };
@@ -354,9 +288,10 @@ fn encode(
         encoder.copy_buffer_to_buffer(staging, 0, &up.buffer, 0, bytes);
     }
     stamp(&mut encoder);
-    let packers = programs.packers.iter().zip(job.groups()).zip(regions.packers);
-    for ((program, groups), (tiles, group_tiles)) in packers {
-        if groups > 0 {
+    let packers = (0..).zip(job.groups()).zip(regions.packers);
+    for ((kernel, groups), (tiles, group_tiles)) in packers {
+        let program = programs.and_then(|programs| programs.packer(kernel));
+        if let Some(program) = program.filter(|_| groups > 0) {
             let bound = [
                 up.bind(regions.source),
                 down.bind(regions.channel),
@@ -367,9 +302,10 @@ fn encode(
         }
         stamp(&mut encoder);
     }
-    if let Some(program) = programs.crc(job.lanes).filter(|_| job.crc_groups() > 0) {
+    let program = programs.and_then(|programs| programs.crc(job.lanes));
+    if let Some(program) = program.filter(|_| job.crc_groups() > 0) {
         let bound = [
-            down.bind(regions.channel),
+            down.bind(regions.vectors),
             up.bind(regions.crc),
             down.bind(regions.crcs),
             up.bind(regions.weights),
@@ -383,9 +319,7 @@ fn encode(
     }
     stamp(&mut encoder);
     if let Some(clock) = clock {
-        encoder.resolve_query_set(&clock.stamps, 0..STAMPS, &clock.resolved, 0);
-        let bytes = clock.resolved.size();
-        encoder.copy_buffer_to_buffer(&clock.resolved, 0, &clock.staging, 0, bytes);
+        clock.resolve(&mut encoder);
     }
     encoder.finish()
 }

@@ -19,6 +19,9 @@ use wimg_shaders::plain::PlainTile;
 use wimg_shaders::stripe::StripeTile;
 use wimg_shaders::transpose::TransposeTile;
 
+/// Bytes of the vectors that `tile_crc` reads.
+const VECTOR_BYTES: u64 = 16;
+
 /// A window as the GPU gets it.
 #[derive(Debug)]
 pub(super) struct Job<'a> {
@@ -59,6 +62,8 @@ pub(super) struct Regions {
     pub(super) up: u64,
     /// Down: the channel bytes.
     pub(super) channel: Region,
+    /// Down: the channel bytes in whole vectors, as `tile_crc` reads them.
+    pub(super) vectors: Region,
     /// Down: by tile, its CRC.
     pub(super) crcs: Region,
     /// Bytes that come down.
@@ -144,7 +149,8 @@ impl<'a> Job<'a> {
             self.tables().map(|(tiles, groups, _)| (region(bytes(tiles)), region(bytes(groups))));
         let crc = region(bytes(self.crc.tile_bytes()));
         let weights = region(size_of::<Weights>() as u64);
-        let crcs = device.align(self.channel_bytes);
+        let vectors = self.channel_bytes.next_multiple_of(VECTOR_BYTES);
+        let crcs = device.align(vectors);
         let crcs = Region { offset: crcs, len: 4 * self.crc.len() as u64 };
         Regions {
             source,
@@ -153,6 +159,7 @@ impl<'a> Job<'a> {
             weights,
             up,
             channel: Region { offset: 0, len: self.channel_bytes },
+            vectors: Region { offset: 0, len: vectors },
             crcs,
             down: crcs.offset + crcs.len,
         }

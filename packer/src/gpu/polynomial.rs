@@ -1,6 +1,7 @@
 //! Arithmetic modulo CRC-32C's polynomial over GF(2), reflected: bit 31 of a
 //! word is the coefficient of x^0.
 
+use bytemuck::Zeroable;
 use wimg_shaders::tile_crc::{INVOCATIONS, POLYNOMIAL, Weights};
 
 /// x^0.
@@ -46,16 +47,21 @@ pub(super) fn crc_of_zeros(words: u32) -> u32 {
 /// What `tile_crc` multiplies by when `lanes` lanes share a tile.
 pub(super) fn weights(lanes: u32) -> Weights {
     let lanes = u64::from(lanes.clamp(1, INVOCATIONS));
-    let mut weights = Weights::default();
-    let mut advance = power_of_x(32 * lanes);
+    let mut weights = Weights::zeroed();
+    let mut advance = power_of_x(128 * lanes);
     for entry in weights.advance.as_flattened_mut() {
         *entry = advance;
         advance = times_x(advance);
     }
-    // Dividing by y^32 = x^(1024 lanes).
-    let inverse = ORDER - 1024 * lanes % ORDER;
-    for (entry, after) in weights.lanes.as_flattened_mut().iter_mut().zip((1..=lanes).rev()) {
-        *entry = power_of_x(32 * after + inverse);
+    for (entry, words) in weights.behind.iter_mut().zip(0..) {
+        *entry = power_of_x(ORDER - 32 * words);
+    }
+    // Dividing by y^32 = x^(4096 lanes).
+    let inverse = ORDER - 4096 * lanes % ORDER;
+    for (lane, after) in weights.lanes.iter_mut().zip((1..=lanes).rev()) {
+        for (entry, component) in lane.iter_mut().zip(0..) {
+            *entry = power_of_x(32 * (4 * after - component) + inverse);
+        }
     }
     weights
 }
@@ -85,16 +91,20 @@ mod tests {
     }
 
     #[test]
-    fn a_lanes_weight_is_what_comes_after_its_words() {
+    fn a_words_weight_is_what_comes_after_it() {
         for lanes in [1, 2, 8, 32, 64] {
             let weights = weights(lanes);
-            let y = power_of_x(32 * u64::from(lanes));
+            let y = power_of_x(128 * u64::from(lanes));
             assert_eq!(weights.advance[0][0], y);
             assert_eq!(weights.advance[7][3], product(y, power_of_x(31)));
-            let y_32 = power_of_x(1024 * u64::from(lanes));
-            for (lane, &weight) in (0..lanes).zip(weights.lanes.as_flattened()) {
-                let after = power_of_x(32 * u64::from(lanes - lane));
-                assert_eq!(product(weight, y_32), after, "{lanes} {lane}");
+            let y_32 = power_of_x(4096 * u64::from(lanes));
+            let words = weights.lanes.as_flattened();
+            for (word, &weight) in (0..4 * lanes).zip(words) {
+                let after = power_of_x(32 * u64::from(4 * lanes - word));
+                assert_eq!(product(weight, y_32), after, "{lanes} {word}");
+            }
+            for (behind, &weight) in (0..4).zip(&weights.behind) {
+                assert_eq!(product(weight, power_of_x(32 * behind)), ONE, "{behind}");
             }
         }
     }

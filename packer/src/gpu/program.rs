@@ -4,7 +4,7 @@ use wimg_shaders::{plain, stripe, tile_crc, transpose};
 
 use super::GpuError;
 use super::device::Device;
-use super::tile_crc::{FEW_LANES, MANY_LANES};
+use super::tile_crc::{FEW_LANES, MANY_LANES, ONE_LANE};
 
 /// A kernel, compiled.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Program {
 #[derive(Debug)]
 pub(super) struct Programs {
     /// `plain`, `stripe` and `transpose`, which run in this order.
-    pub(super) packers: [Program; 3],
+    packers: [Program; 3],
     /// `tile_crc`, by lanes that share a tile.
     crcs: Vec<(u32, Program)>,
 }
@@ -28,7 +28,7 @@ impl Programs {
     pub(super) fn new(device: &Device, lanes: Option<u32>) -> Result<Programs, GpuError> {
         let lanes = match lanes {
             Some(lanes) => vec![lanes],
-            None if device.info().software => vec![FEW_LANES],
+            None if device.info().software => vec![ONE_LANE, FEW_LANES],
             None => vec![FEW_LANES, MANY_LANES],
         };
         if let Some(lanes) =
@@ -53,6 +53,11 @@ impl Programs {
                 crcs: lanes.into_iter().map(crc).collect(),
             }
         })
+    }
+
+    /// `plain`, `stripe` or `transpose`: number 0, 1 or 2.
+    pub(super) fn packer(&self, kernel: usize) -> Option<&Program> {
+        self.packers.get(kernel)
     }
 
     /// `tile_crc` for `lanes` lanes a tile.

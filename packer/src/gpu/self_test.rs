@@ -1,15 +1,54 @@
 //! A test of each kernel on an adapter before it is trusted: drivers do
 //! compute wrong bytes.
 
-use super::{GpuError, GpuPacker};
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use wimg_shaders::{plain, stripe, tile_crc, transpose};
+
+use super::{AdapterInfo, GpuError, GpuPacker};
 use crate::core::tensor::TensorEntry;
 use crate::core::window::{Window, WindowLimit};
 use crate::core::{Format, ImageLayout, Plan, Selected, Selection, Source, pack_window};
 
 /// Runs the kernels over a small image of every kind of tile, and compares
 /// every byte with the core's; unless this adapter, driver and build passed before.
-pub(super) fn run(packer: &mut GpuPacker, _always: bool) -> Result<(), GpuError> {
-    test(packer)
+pub(super) fn run(packer: &mut GpuPacker, always: bool) -> Result<(), GpuError> {
+    let passed = cache_folder().map(|folder| passed_file(&folder, packer.info()));
+    if !always && passed.as_deref().is_some_and(Path::exists) {
+        return Ok(());
+    }
+    test(packer)?;
+    if let Some(passed) = passed {
+        // Where it cannot be remembered, the next start tests again.
+        let written = passed.parent().map(fs::create_dir_all).transpose();
+        drop(written.and_then(|_| fs::write(&passed, text_of(packer.info()))));
+    }
+    Ok(())
+}
+
+/// The user's folder for what can be computed again.
+fn cache_folder() -> Option<PathBuf> {
+    let set = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = set("XDG_CACHE_HOME").or_else(|| set("LOCALAPPDATA"));
+    Some(caches.or_else(|| Some(set("HOME")?.join(".cache")))?.join("wimg"))
+}
+
+fn text_of(info: &AdapterInfo) -> String {
+    let AdapterInfo { name, backend, driver, .. } = info;
+    format!("{name}\n{backend}\n{driver}\n{}\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// The file that is there once an adapter with its driver has passed with
+/// these shaders.
+fn passed_file(folder: &Path, info: &AdapterInfo) -> PathBuf {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(text_of(info).as_bytes());
+    for source in [plain::SOURCE, stripe::SOURCE, transpose::SOURCE, tile_crc::SOURCE] {
+        hasher.update(source.as_bytes());
+    }
+    folder.join(format!("gpu-passed-{}", hasher.finalize().to_hex()))
 }
 
 /// One tensor: its format, dims, and whether it is a kernel and streamed.
@@ -107,4 +146,57 @@ fn difference(window: &Window, expected: Packed<'_>, packed: Packed<'_>) -> Opti
     }
     let crc = expected.1.iter().zip(packed.1).position(|(a, b)| a != b)?;
     Some(format!("the CRC of tile {crc} of tiles {tiles:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_self_test_reaches_every_kernel() {
+        use crate::core::pack::Kernel;
+        let mut seen = [0; 3];
+        for layout in LAYOUTS {
+            let plan = plan(layout).expect("the self-test's image can be planned");
+            for window in plan.windows(WindowLimit::default()) {
+                for task in &window.tasks {
+                    match Kernel::of(plan.image(), task).expect("a kernel") {
+                        Kernel::Plain { .. } => seen[0] += 1,
+                        Kernel::Stripe(_) => seen[1] += 1,
+                        Kernel::Transpose(_) => seen[2] += 1,
+                    }
+                }
+            }
+        }
+        assert!(seen.iter().all(|&tiles| tiles > 3), "{seen:?}");
+    }
+
+    #[test]
+    fn a_difference_is_found_and_another_driver_is_another_file() {
+        let plan = plan(LAYOUTS[0]).expect("the self-test's image can be planned");
+        let window = plan.windows(WindowLimit::default()).next().expect("a window");
+        let (bytes, crcs) = (vec![1, 2, 3], vec![4, 5]);
+        let found = |other: Packed<'_>| difference(&window, (&bytes, &crcs), other);
+        assert_eq!(found((&bytes, &crcs)), None);
+        assert!(found((&[1, 2, 2], &crcs)).is_some_and(|what| what.starts_with("byte 2 of")));
+        assert!(found((&bytes, &[4, 6])).is_some_and(|what| what.starts_with("the CRC of tile 1")));
+        assert!(found((&bytes, &[4])).is_some());
+        let info = AdapterInfo {
+            number: 0,
+            name: "card".to_owned(),
+            backend: "vulkan".to_owned(),
+            driver: "1".to_owned(),
+            kind: "discrete",
+            software: false,
+            max_buffer: 0,
+            max_binding: 0,
+            max_workgroups: 0,
+            timestamps: false,
+            shared_memory: false,
+        };
+        let other = AdapterInfo { driver: "2".to_owned(), ..info.clone() };
+        let folder = Path::new("caches");
+        assert_eq!(passed_file(folder, &info), passed_file(folder, &info));
+        assert_ne!(passed_file(folder, &info), passed_file(folder, &other));
+    }
 }

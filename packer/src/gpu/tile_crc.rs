@@ -5,19 +5,27 @@ use wimg_shaders::tile_crc::{CrcTile, INVOCATIONS};
 use super::place::Place;
 use super::polynomial::crc_of_zeros;
 
-/// Lanes a tile where tiles are many: each lane ends with a fixed cost, so few
-/// lanes are least work.
+/// Lanes a tile on software, where tiles are enough to fill its vectors: each
+/// lane ends with a fixed cost, so that one is least work.
+pub(super) const ONE_LANE: u32 = 1;
+/// Lanes a tile where tiles are many.
 pub(super) const FEW_LANES: u32 = 8;
-/// Lanes a tile where tiles are few and the GPU would idle.
+/// Lanes a tile where tiles are few, so that a GPU would idle.
 pub(super) const MANY_LANES: u32 = 32;
 
-/// Invocations below which a GPU idles: some hundred for each of its processors.
-const BUSY: usize = 1 << 15;
+/// Tiles that are enough for one lane each, on software.
+const TILES_FOR_ONE: usize = 256;
+/// Tiles that are enough for few lanes each.
+const TILES_FOR_FEW: usize = 512;
 
 /// Lanes a tile for a window of `tiles` tiles.
 pub(super) fn lanes_for(tiles: usize, software: bool) -> u32 {
-    let busy = tiles.saturating_mul(usize::try_from(FEW_LANES).unwrap_or(1)) >= BUSY;
-    if software || busy { FEW_LANES } else { MANY_LANES }
+    match software {
+        true if tiles >= TILES_FOR_ONE => ONE_LANE,
+        true => FEW_LANES,
+        false if tiles >= TILES_FOR_FEW => FEW_LANES,
+        false => MANY_LANES,
+    }
 }
 
 /// Tiles of a workgroup.

@@ -170,7 +170,7 @@ fn step(gguf: &Gguf) -> Result<Vec<(usize, Reading)>, String> {
     Ok(step.reads)
 }
 
-fn tensor(gguf: &Gguf, index: usize, reading: Reading, in_pass: bool) -> Tensor {
+fn tensor(gguf: &Gguf, index: usize, reading: Reading) -> Tensor {
     let entry = &gguf.table[index];
     Tensor {
         name: entry.name.clone(),
@@ -181,7 +181,7 @@ fn tensor(gguf: &Gguf, index: usize, reading: Reading, in_pass: bool) -> Tensor 
         kernel: reading == Kernel,
         streamed: reading == Streamed,
         // Of an unstreamed token_embd a pass reads one row, which is not counted.
-        in_pass: in_pass && !(entry.name == "token_embd.weight" && reading != Streamed),
+        in_pass: !(entry.name == "token_embd.weight" && reading != Streamed),
     }
 }
 
@@ -192,21 +192,19 @@ fn tensor(gguf: &Gguf, index: usize, reading: Reading, in_pass: bool) -> Tensor 
 pub fn select(gguf: &Gguf, selection: Selection) -> Result<Vec<Tensor>, String> {
     if selection == Selection::Table {
         let indices = 0..gguf.table.len();
-        // Without a step nobody knows what a pass reads: all of it.
-        let all = indices.map(|index| Tensor { in_pass: true, ..tensor(gguf, index, Plain, true) });
-        return Ok(all.collect());
+        return Ok(indices.map(|index| tensor(gguf, index, Plain)).collect());
     }
     let reads = step(gguf)?;
     let mut tensors = Vec::new();
     for &(index, reading) in &reads {
         if selection != Selection::Streamed || reading == Streamed {
-            tensors.push(tensor(gguf, index, reading, true));
+            tensors.push(tensor(gguf, index, reading));
         }
     }
     if selection == Selection::All {
         for index in 0..gguf.table.len() {
             if !reads.iter().any(|&(read, _)| read == index) {
-                tensors.push(tensor(gguf, index, Plain, false));
+                tensors.push(tensor(gguf, index, Plain));
             }
         }
     }

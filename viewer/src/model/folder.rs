@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wimg_core::gguf::{self, Read};
-use wimg_core::manifest::Contents;
 use wimg_core::pack::{tile_slice, unpack_tile};
-use wimg_core::verify::check_tile;
+use wimg_core::verify::{check_manifest, check_tile};
 use wimg_core::window::TileTask;
 use wimg_core::{Checkpoint, Damage, Digest, Manifest, Plan, Verifier, Window, WindowLimit};
 
@@ -248,7 +247,7 @@ impl Folder<'_> {
                 progress.add(check_tile(image, task, tile, word).map_err(said)?);
             }
         }
-        verifier.absorb(window, bytes, &restored).map_err(said)
+        verifier.absorb(window, bytes, &mut restored).map_err(said)
     }
 
     /// One tile's bytes as its channel file has them, and what is wrong with
@@ -300,25 +299,10 @@ fn finding(damage: &Damage) -> Finding {
     Finding { text: damage.to_string(), tile }
 }
 
-/// Recomputes `image.json` from the headers and what it says of the contents,
-/// each of which is checked by itself.
-fn manifest_damage(opened: &Opened) -> Result<Option<Damage>, String> {
-    let manifest = &opened.manifest;
-    let crcs = manifest.tensors.iter().map(|t| u32::from_str_radix(&t.crc32c, 16).unwrap_or(0));
-    let contents = Contents {
-        channels: manifest.channels.iter().map(|channel| channel.blake3).collect(),
-        tiles_crc: manifest.tiles_crc.clone(),
-        rest: manifest.rest.clone(),
-        tensor_crcs: crcs.collect(),
-    };
-    let again = Manifest::new(&opened.checkpoint, &opened.headers, &opened.plan, &contents);
-    let again = again.map_err(|error| error.to_string())?.render().into_bytes();
-    let same = again.iter().zip(&opened.text).take_while(|(a, b)| a == b).count();
-    Ok((again != opened.text).then(|| Damage::File {
-        name: IMAGE_JSON.to_owned(),
-        why: "it is not what the headers, the layout and its own contents give".to_owned(),
-        offset: Some(same as u64),
-    }))
+/// `image.json` against what it follows from.
+fn manifest_damage(opened: &Opened) -> Result<Vec<Damage>, String> {
+    let Opened { manifest, text, checkpoint, headers, plan, .. } = opened;
+    check_manifest(manifest, text, checkpoint, headers, plan).map_err(|error| error.to_string())
 }
 
 fn channel_name(channel: usize) -> String {

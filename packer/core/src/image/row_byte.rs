@@ -39,7 +39,7 @@ impl Image {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+
     use crate::{HEADERS, Plan, Selection};
 
     #[test]

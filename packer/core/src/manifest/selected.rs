@@ -71,11 +71,10 @@ impl Manifest {
             Selection::All => self.tensors.iter().rposition(of_step).map_or(0, |last| last + 1),
             _ => self.tensors.len(),
         };
-        let step = selection != Selection::Table;
-        let pass = |(index, tensor): (usize, &ManifestTensor)| match (index < end, index == 0) {
-            (false, _) => Pass::Never,
-            (true, true) if step && !tensor.streamed => Pass::Row,
-            (true, _) => Pass::Whole,
+        let pass = |(index, tensor): (usize, &ManifestTensor)| match index < end {
+            false => Pass::Never,
+            true if tensor.name == "token_embd.weight" && !tensor.streamed => Pass::Row,
+            true => Pass::Whole,
         };
         self.tensors.iter().enumerate().map(pass).collect()
     }
