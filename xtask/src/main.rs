@@ -47,7 +47,9 @@ enum Chore {
         args: Vec<String>,
     },
     GpuCheck,
-    Web { page_only: bool },
+    Web {
+        page_only: bool,
+    },
     /// The part of `web` that its own build of xtask does.
     Bundle,
 }
