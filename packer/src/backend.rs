@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use crate::gpu::{DeviceSeconds, GpuOptions};
+use crate::pipeline::stages::Stages;
 
 /// What packs the windows. Every one gives the same bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,6 +83,8 @@ pub struct BackendReport {
     pub read_back_seconds: f64,
     /// The GPU's own seconds, where it tells them.
     pub device: Option<DeviceSeconds>,
+    /// How long reading, packing and writing worked, and how much of it at once.
+    pub stages: Stages,
     /// Why the GPU was given up, if it was.
     pub note: Option<String>,
 }

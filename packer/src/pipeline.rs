@@ -8,6 +8,7 @@ pub mod budget;
 pub mod cpu;
 pub mod lockstep;
 pub mod middle;
+pub mod stages;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -31,6 +32,7 @@ use crate::store::{Staging, TILES_CRC, channel_name};
 use budget::Budget;
 use lockstep::Member;
 use middle::{Job, Middle};
+use stages::{Clock, Clocks};
 
 /// Bytes of all windows in flight: the most a pack holds besides headers.
 pub const WINDOWS_BYTES: u64 = 128 << 20;
@@ -73,25 +75,30 @@ pub fn run(
     let (to_middle, from_reader) = sync_channel::<Job>(QUEUE);
     let (to_writer, from_middle) = sync_channel::<Job>(QUEUE);
     let (recycle, recycled) = channel::<(Vec<u8>, Vec<u8>)>();
+    let clocks = Clocks::new();
     let (read, packed, written) = std::thread::scope(|scope| {
-        let (budget, stop) = (&budget, &stop);
+        let (budget, stop, clocks, packing) = (&budget, &stop, &clocks, &mut *middle);
         let reader = scope.spawn(move || {
-            let reader = Reader { source, plan, limit, budget, stop, member };
+            let clock = &clocks.read;
+            let reader = Reader { source, plan, limit, budget, stop, member, clock };
             let result = reader.read_windows(&recycled, &to_middle);
             drop(to_middle);
             result
         });
-        let packer = scope.spawn(move || pack_windows(plan, middle, &from_reader, &to_writer));
-        let result = write_windows(&mut output, budget, stop, &from_middle, &recycle, tell);
+        let packer = scope
+            .spawn(move || pack_windows(plan, packing, &clocks.pack, &from_reader, &to_writer));
+        let result = write_windows(&mut output, budget, stop, clocks, &from_middle, &recycle, tell);
         // Whoever failed: nobody may wait for bytes that are never given back.
         budget.close();
         drop(from_middle);
-        (reader.join(), packer.join(), result.and_then(|()| output.finish()))
+        let finished = result.and_then(|()| clocks.write.time(|| output.finish()));
+        (reader.join(), packer.join(), finished)
     });
     let read = read.map_err(|_| Error::Stopped("reading"))?;
     packed.map_err(|_| Error::Stopped("packing"))??;
     let tensor_crcs = read?;
     let (channels, tiles_crc) = written?;
+    middle.note_stages(clocks.stages());
     Ok(Contents { channels, tiles_crc, rest: None, tensor_crcs })
 }
 
@@ -103,6 +110,7 @@ struct Reader<'a> {
     budget: &'a Budget,
     stop: &'a Stop,
     member: Option<Member<'a>>,
+    clock: &'a Clock,
 }
 
 impl Reader<'_> {
@@ -130,8 +138,11 @@ impl Reader<'_> {
             let (mut bytes, mut channel_bytes) = recycled.try_recv().unwrap_or_default();
             resize(&mut bytes, window.source_bytes, limit);
             resize(&mut channel_bytes, window.channel_bytes, limit);
-            read_sources(source, &window, &mut bytes)?;
-            crcs.absorb(&window, &bytes);
+            self.clock.time(|| {
+                read_sources(source, &window, &mut bytes)?;
+                crcs.absorb(&window, &bytes);
+                Ok::<(), Error>(())
+            })?;
             if let Some(member) = &self.member {
                 member.passed(plan, source, &window);
             }
@@ -188,6 +199,7 @@ fn read_ahead(source: &Source, ranges: &[SourceRange]) {
 fn pack_windows(
     plan: &Plan,
     middle: &mut Middle,
+    clock: &Clock,
     jobs: &Receiver<Job>,
     next: &SyncSender<Job>,
 ) -> Result<(), Error> {
@@ -206,11 +218,14 @@ fn pack_windows(
             },
         };
         if let Some(job) = job {
-            middle.submit(image, job)?;
+            clock.time(|| middle.submit(image, job))?;
             continue;
         }
-        middle.flush(image)?;
-        let done = match middle.collect(image)? {
+        let collected = clock.time(|| {
+            middle.flush(image)?;
+            middle.collect(image)
+        });
+        let done = match collected? {
             // A writer that is gone has failed, and says why itself.
             Some(job) => next.send(job).is_err(),
             None => !open,
@@ -225,6 +240,7 @@ fn write_windows(
     output: &mut Output,
     budget: &Budget,
     stop: &Stop,
+    clocks: &Clocks,
     jobs: &Receiver<Job>,
     recycle: &Sender<(Vec<u8>, Vec<u8>)>,
     tell: Tell<'_>,
@@ -232,7 +248,7 @@ fn write_windows(
     let mut done = 0;
     for job in jobs {
         stop.check()?;
-        output.write(&job)?;
+        clocks.write.time(|| output.write(&job))?;
         done += job.window.channel_bytes;
         tell(Progress { stage: Stage::Pack, done, total: output.total });
         let bytes = job.bytes();

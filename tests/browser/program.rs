@@ -18,7 +18,7 @@ fn program() -> &'static Path {
             .filter_map(|message: serde_json::Value| {
                 message["executable"].as_str().map(PathBuf::from)
             })
-            .last()
+            .next_back()
             .unwrap_or_else(|| panic!("cargo names no program:\n{messages}"))
     })
 }

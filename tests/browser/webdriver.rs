@@ -305,9 +305,4 @@ impl Element<'_> {
         let text = self.browser.ask(&format!("/element/{}/text", self.id), None).unwrap();
         text.as_str().unwrap().to_owned()
     }
-
-    /// Itself, as an argument of a script.
-    pub(crate) fn argument(&self) -> Value {
-        json!({ ELEMENT: self.id })
-    }
 }

@@ -16,7 +16,7 @@ fn a_bad_checkpoint_fails_its_own_rows_and_its_image_stays() {
                 let bytes = fs::read(night.checkpoint("a")).unwrap();
                 fs::write(night.checkpoint("a"), &bytes[..bytes.len() - 100]).unwrap();
             },
-            "cut off",
+            "`100` bytes are missing in all",
         ),
         ("a folder", |night| fs::create_dir(night.checkpoint("c")).unwrap(), ""),
         ("missing", |night| fs::remove_file(night.checkpoint("a")).unwrap(), "No such file"),

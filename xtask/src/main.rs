@@ -6,6 +6,7 @@ mod bench;
 mod bundle;
 mod demo;
 mod fuzz;
+mod gpu_check;
 mod setup;
 mod step;
 mod test;
@@ -24,6 +25,8 @@ usage: cargo xtask COMMAND
   bench [-- ARGS]              run the benchmarks; ARGS go to `cargo bench`
   fuzz SECONDS                 look for inputs that break what must hold, all
                                targets in turn; needs a nightly toolchain
+  gpu-check                    build the one program that checks and measures a GPU,
+                               and run it here
   web                          build the page into target/web
 ";
 
@@ -42,6 +45,7 @@ enum Chore {
     Bench {
         args: Vec<String>,
     },
+    GpuCheck,
     Web,
     /// The part of `web` that its own build of xtask does.
     Bundle,
@@ -59,6 +63,7 @@ impl Chore {
             ["test"] => Ok(Chore::Test { install: false, args }),
             ["test", "--install"] => Ok(Chore::Test { install: true, args }),
             ["demo"] if args.is_empty() => Ok(Chore::Demo),
+            ["gpu-check"] if args.is_empty() => Ok(Chore::GpuCheck),
             ["bench"] => Ok(Chore::Bench { args }),
             ["fuzz", seconds] if args.is_empty() => match seconds.parse() {
                 Ok(seconds) => Ok(Chore::Fuzz { seconds }),
@@ -87,6 +92,7 @@ fn main() -> ExitCode {
         }
         Chore::Test { install, args } => test::run(install, &args),
         Chore::Demo => demo::run(),
+        Chore::GpuCheck => gpu_check::run(),
         Chore::Bench { args } => bench::run(&args),
         Chore::Fuzz { seconds } => fuzz::run(seconds),
         Chore::Web => web::run(),

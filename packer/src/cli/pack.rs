@@ -12,6 +12,7 @@ use super::row::RowWith;
 use super::subject::refuse_image;
 use crate::backend::BackendReport;
 use crate::pack::{PackDone, PackOptions, pack};
+use crate::pipeline::stages::Stages;
 
 pub(crate) fn run(args: &PackArgs, console: &mut Console<'_>) -> Result<(), Failure> {
     refuse_image(&args.checkpoint)?;
@@ -53,6 +54,10 @@ fn record(done: &PackDone) -> Record {
         ("gpu_wait_seconds", done.backend.wait_seconds.into()),
         ("gpu_read_back_seconds", done.backend.read_back_seconds.into()),
         ("gpu_kernel_seconds", done.backend.device.map(|device| device.kernels()).into()),
+        ("read_stage_seconds", done.backend.stages.read_seconds.into()),
+        ("pack_stage_seconds", done.backend.stages.pack_seconds.into()),
+        ("write_stage_seconds", done.backend.stages.write_seconds.into()),
+        ("overlap", done.backend.stages.overlap().into()),
         ("note", done.backend.note.clone().into()),
         ("verified", done.verified.is_some().into()),
         ("verify_seconds", done.verified.as_ref().map(|report| report.seconds).into()),
@@ -75,6 +80,7 @@ fn text(done: &PackDone) -> String {
         ("written", Bytes(done.written_bytes).to_string()),
         ("time", format!("{:.3} s, {speed:.2} GB/s read", done.seconds)),
         ("packed by", packed_by(&done.backend)),
+        ("stages", stages(&done.backend.stages)),
         ("verified", verified),
     ];
     lines.iter().map(|(name, value)| format!("{name:<10}  {value}\n")).collect()
@@ -95,4 +101,14 @@ fn packed_by(report: &BackendReport) -> String {
         text += &format!("; {}", Escaped::new(note));
     }
     text
+}
+
+/// How the stages overlapped, in words.
+fn stages(stages: &Stages) -> String {
+    let Stages { read_seconds, pack_seconds, write_seconds, wall_seconds } = stages;
+    format!(
+        "read {read_seconds:.2} s, packed {pack_seconds:.2} s, wrote {write_seconds:.2} s, \
+         all in {wall_seconds:.2} s: {:.2} of their sum",
+        stages.overlap()
+    )
 }

@@ -55,11 +55,17 @@ pub(super) fn read_alike(a: Selection, b: Selection) -> bool {
 }
 
 impl Shared<'_> {
-    /// Packs all of them, each by its plan; a failure, or an image in its place.
-    pub(super) fn pack(&self, group: &[(&Pending<'_>, &Plan)]) -> Vec<Result<PackDone, Error>> {
+    /// Packs all of them, each by its plan. `done` is told of each, by its slot,
+    /// as soon as it failed or its image is in its place.
+    pub(super) fn pack(
+        &self,
+        group: &[(&Pending<'_>, &Plan)],
+        done: &mut dyn FnMut(usize, Result<PackDone, Error>),
+    ) {
         if group.len() > 1 && !self.all_fit(group) {
             // One after the other, old generations go meanwhile.
-            return group.chunks(1).flat_map(|one| self.pack(one)).collect();
+            group.chunks(1).for_each(|one| self.pack(one, done));
+            return;
         }
         let plans: Vec<&Plan> = group.iter().map(|(_, plan)| *plan).collect();
         let lockstep = Lockstep::new(&plans);
@@ -74,8 +80,9 @@ impl Shared<'_> {
             let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
             joined.map(|built| built.unwrap_or(Err(Error::Stopped("packing")))).collect()
         });
-        let each = group.iter().zip(built);
-        each.map(|((one, _), built)| self.finish(one, built?)).collect()
+        for ((one, _), built) in group.iter().zip(built) {
+            done(one.slot, built.and_then(|built| self.finish(one, built)));
+        }
     }
 
     /// Whether there is space for all at once; a file system that does not say

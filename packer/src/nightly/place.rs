@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::fault;
 use crate::run::RunRecord;
 use crate::stop::Stop;
-use crate::store::{clear_leftovers, remove_image, replace_file, sync_dir};
+use crate::store::{RUN_JSON, clear_leftovers, remove_image, replace_file, sync_dir};
 
 /// The link to the image to load.
 pub(super) const CURRENT: &str = "current";
@@ -89,14 +89,16 @@ impl Place {
         for entry in fs::read_dir(&self.dir).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
             if let Some(id) = name.to_str().filter(|name| is_id(name)) {
-                let made =
-                    RunRecord::read(&self.image(id)).ok().flatten().map_or(0, |run| run.time);
+                let image = self.image(id);
+                let made = RunRecord::read(&image).ok().flatten().map_or(0, |run| run.time);
+                // Within one second, what the file system says.
+                let written = fs::metadata(image.join(RUN_JSON)).and_then(|meta| meta.modified());
                 let id = id.to_owned();
-                images.push((current.as_ref() == Some(&id), made, id));
+                images.push((current.as_ref() == Some(&id), made, written.ok(), id));
             }
         }
         images.sort();
-        Ok(images.into_iter().rev().map(|(_, _, id)| id).collect())
+        Ok(images.into_iter().rev().map(|(_, _, _, id)| id).collect())
     }
 
     /// Makes an image the one to load, in one step.

@@ -190,14 +190,17 @@ impl Worker<'_> {
             for group in alike.chunks(MOST) {
                 let started = now_ms();
                 let planned: Vec<_> = group.iter().map(|one| (one, &one.plan)).collect();
-                let packed = self.shared(source).pack(&planned);
-                for (one, packed) in group.iter().zip(packed) {
-                    let (packed, attempts) = self.retry(checkpoint, one, packed);
-                    let mut result = TaskResult::new(one.task, self.night);
-                    (result.started, result.attempts) = (started, attempts);
-                    result.why = Some(one.why.clone());
-                    self.tell_packed(&mut result, one, packed);
-                    put(rows, one.slot, self.put_down(result, &one.place, &one.lock));
+                let of = |slot| group.iter().find(|one| one.slot == slot);
+                let mut failed = Vec::new();
+                self.shared(source).pack(&planned, &mut |slot, packed| match (of(slot), packed) {
+                    // Put down at once: the next one's failure is not this one's.
+                    (Some(one), Ok(done)) => put(rows, slot, self.row(one, Ok(done), (started, 1))),
+                    (Some(one), Err(error)) => failed.push((one, error)),
+                    (None, _) => {}
+                });
+                for (one, error) in failed {
+                    let (packed, attempts) = self.retry(checkpoint, one, error);
+                    put(rows, one.slot, self.row(one, packed, (started, attempts)));
                 }
             }
         }
@@ -219,8 +222,9 @@ impl Worker<'_> {
         &self,
         checkpoint: &NightCheckpoint,
         one: &Pending<'_>,
-        mut packed: Result<PackDone, Error>,
+        error: Error,
     ) -> (Result<PackDone, Error>, u32) {
+        let mut packed = Err(error);
         let mut attempt = 1;
         while let Err(error) = &packed
             && may_retry(error, attempt)
@@ -234,8 +238,9 @@ impl Worker<'_> {
             packed = open(checkpoint).and_then(|source| {
                 let plan = Plan::new(&source.checkpoint, one.task.select, &one.task.layout)?;
                 check_plan(&plan)?;
-                let packed = self.shared(&source).pack(&[(one, &plan)]).pop();
-                packed.unwrap_or(Err(Error::Stopped("packing")))
+                let mut again = Err(Error::Stopped("packing"));
+                self.shared(&source).pack(&[(one, &plan)], &mut |_, packed| again = packed);
+                again
             });
         }
         (packed, attempt)
@@ -247,13 +252,16 @@ impl Worker<'_> {
         self.stop.sleep(Duration::from_secs(seconds))
     }
 
-    /// The row of what was packed, or was not.
-    fn tell_packed(
+    /// The row of what was packed, or was not, left at its place.
+    fn row(
         &self,
-        result: &mut TaskResult,
         one: &Pending<'_>,
         packed: Result<PackDone, Error>,
-    ) {
+        (started, attempts): (u64, u32),
+    ) -> TaskResult {
+        let mut result = TaskResult::new(one.task, self.night);
+        (result.started, result.attempts) = (started, attempts);
+        result.why = Some(one.why.clone());
         match packed {
             Ok(done) => {
                 result.packed(&done);
@@ -269,9 +277,10 @@ impl Worker<'_> {
                     _ => Status::Failed,
                 };
                 result.failed(status, Problem::of(&error));
-                self.keep(result, &one.place);
+                self.keep(&mut result, &one.place);
             }
         }
+        self.put_down(result, &one.place, &one.lock)
     }
 
     /// What was there before stays the image to load, if it can be opened.

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::gpu::{GpuError, GpuPacker, adapters};
 
 use super::cpu;
+use super::stages::Stages;
 
 /// Bytes of all windows in flight with the CPU.
 const CPU_BYTES: u64 = 128 << 20;
@@ -289,6 +290,11 @@ impl Middle {
             self.report.read_back_seconds = timings.read_back;
             self.report.device = timings.device;
         }
+    }
+
+    /// Takes how long the pipeline around it worked.
+    pub(crate) fn note_stages(&mut self, stages: Stages) {
+        self.report.stages = stages;
     }
 
     /// What packed, and what it cost.
