@@ -47,8 +47,7 @@ pub(crate) fn run() -> Result<(), String> {
     std::fs::create_dir_all(&checkpoints)
         .map_err(|why| format!("cannot make the folder `{FOLDER}/checkpoints`: {why}"))?;
     write_config(&folder.join("nightly.toml"))?;
-    crate::web::run()?;
-    Step::cargo("build --release --package wimg --features page").run()?;
+    crate::web::run(false)?;
     let program = target_dir().join("release/wimg");
     let wimg = |words: &str| Step::at(&program, "wimg", words).run();
     for (header, scale) in CHECKPOINTS {
