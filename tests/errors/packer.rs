@@ -30,7 +30,7 @@ pub(crate) fn entry(
     Entry { variant, message: error.to_string(), code: error.exit_code(), cause, remedy }
 }
 
-fn said(
+pub(crate) fn said(
     variant: &'static str,
     code: u8,
     message: &str,
@@ -103,6 +103,18 @@ fn targets() -> Vec<Entry> {
             Error::Space { path: "models".into(), needed: 28_584_769_536, free: 1_000_000 },
             "The file system of the target has too little room, found before anything is written.",
             "Make room or choose another target.",
+        ),
+        entry(
+            "Error::Interrupted",
+            Error::Interrupted,
+            "Somebody asked the program to stop (SIGINT, SIGTERM).",
+            "Run it again: it goes on with the next image.",
+        ),
+        entry(
+            "Error::Held",
+            Error::Held { path: "night.lock".into(), who: "host-7 process 812".into() },
+            "Another run holds the lock.",
+            "Wait for it, or stop it first.",
         ),
         entry(
             "Error::Stopped",

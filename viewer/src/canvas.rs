@@ -19,7 +19,9 @@ pub(crate) fn draw(
     resize(canvas, scene, scale)?;
     let Some(context) = canvas.get_context("2d")? else { return Ok(()) };
     let context: CanvasRenderingContext2d = context.unchecked_into();
-    context.clear_rect(0.0, 0.0, scene.width, scene.height);
+    // Not clear: a picture that is saved stands by itself.
+    context.set_fill_style_str(&palette.paint(kinds, Paint::Ground));
+    context.fill_rect(0.0, 0.0, f64::from(canvas.width()), f64::from(canvas.height()));
     let size = 11.5 * scale;
     context.set_font(&format!("{size}px system-ui, \"Liberation Sans\", sans-serif"));
     context.set_text_baseline("middle");

@@ -3,6 +3,7 @@
 //! One listener an event, on the document; elements say in `data-do` what they
 //! do. The state is in the address; everything is drawn from it again.
 
+mod beside;
 mod bytes;
 mod details;
 mod dom;
@@ -21,7 +22,6 @@ pub(crate) mod worker;
 mod save;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use wasm_bindgen::JsValue;
@@ -44,7 +44,7 @@ pub(crate) struct App {
     document: Document,
     library: Library,
     /// By subject: the files that it was opened from.
-    files: BTreeMap<String, Files>,
+    files: Vec<(String, Files)>,
     state: State,
     /// The image that is shown, or why there is none.
     shown: Option<Result<Shown, String>>,
@@ -63,7 +63,7 @@ pub(crate) struct App {
     row: Option<u64>,
     tile_bytes: TileBytes,
     /// By subject: what verifying it found.
-    reports: BTreeMap<String, Report>,
+    reports: Vec<(String, Report)>,
     job: Option<Job>,
     /// Bytes of files that were read to open them.
     bytes_read: u64,
@@ -99,7 +99,7 @@ pub(crate) fn start() -> Result<(), JsValue> {
         window,
         document,
         library,
-        files: BTreeMap::new(),
+        files: Vec::new(),
         state,
         shown: None,
         beside: None,
@@ -110,7 +110,7 @@ pub(crate) fn start() -> Result<(), JsValue> {
         rows_shown: ledger::ROWS,
         row: None,
         tile_bytes: TileBytes::default(),
-        reports: BTreeMap::new(),
+        reports: Vec::new(),
         job: None,
         bytes_read: 0,
     };
@@ -122,7 +122,10 @@ pub(crate) fn start() -> Result<(), JsValue> {
     let window = app.window.clone();
     APP.with(|place| place.replace(Some(app)));
     events::listen(&window, &document)?;
-    files::open_beside_the_page();
+    with(|app| {
+        beside::open(app);
+        Ok(())
+    });
     Ok(())
 }
 
@@ -243,6 +246,30 @@ impl App {
             self.render()?;
         }
         Ok(())
+    }
+
+    /// The files that a subject was opened from.
+    fn files_of(&self, key: &str) -> Option<&Files> {
+        self.files.iter().find(|(of, _)| of == key).map(|(_, files)| files)
+    }
+
+    fn set_files(&mut self, key: &str, files: Files) {
+        self.files.retain(|(of, _)| of != key);
+        self.files.push((key.to_owned(), files));
+    }
+
+    /// What verifying a subject found.
+    fn report_of(&self, key: &str) -> Option<&Report> {
+        self.reports.iter().find(|(of, _)| of == key).map(|(_, report)| report)
+    }
+
+    fn report_mut(&mut self, key: &str) -> Option<&mut Report> {
+        self.reports.iter_mut().find(|(of, _)| of == key).map(|(_, report)| report)
+    }
+
+    fn set_report(&mut self, key: &str, report: Report) {
+        self.reports.retain(|(of, _)| of != key);
+        self.reports.push((key.to_owned(), report));
     }
 
     /// Says that something went wrong, until a person has seen it.

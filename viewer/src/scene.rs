@@ -14,6 +14,8 @@ pub mod skew;
 pub enum Paint {
     /// A class of the legend.
     Class(usize),
+    /// Words on a class's colour.
+    On(usize),
     /// A channel's lines that hold nothing.
     Free,
     /// Lines past a channel's end.

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<(), String> {
         ("index.html", read(&web.join("index.html"))?),
         ("style.css", read(&web.join("style.css"))?),
         ("wimg.js", script),
-        ("wimg.wasm", read(&module)?),
+        ("wimg.wasm", module),
     ];
     let out = root().join("target/web");
     let failed = |why| format!("cannot write `{}`: {why}", out.display());
@@ -62,17 +62,20 @@ pub(crate) fn run() -> Result<(), String> {
     }
 }
 
-/// The module, made smaller where the machine has wasm-opt.
-fn optimised(module: &Path) -> Result<PathBuf, String> {
-    let small = module.with_file_name("wimg_small.wasm");
-    let paths = [module, small.as_path()].map(|path| path.display().to_string());
-    let [from, to] = paths;
+/// The module or, where the machine has wasm-opt, what that makes of it: the
+/// one that is smaller gzipped, as it travels.
+fn optimised(module: &Path) -> Result<Vec<u8>, String> {
+    let plain = read(module)?;
     if !Step::new("wasm-opt", "--version").succeeds() {
         say("no wasm-opt on the PATH: the module stays as the compiler made it");
-        return Ok(module.to_owned());
+        return Ok(plain);
     }
-    Step::new("wasm-opt", "-Os --all-features").args(&[from, "-o".to_owned(), to]).run()?;
-    Ok(small)
+    let small = module.with_file_name("wimg_small.wasm");
+    let [from, to] = [module, small.as_path()].map(|path| path.display().to_string());
+    Step::new("wasm-opt", "-Oz --all-features").args(&[from, "-o".to_owned(), to]).run()?;
+    let small = read(&small)?;
+    let size = |bytes: &[u8]| gzipped(bytes).map_err(|why| format!("cannot gzip: {why}"));
+    if size(&small)? < size(&plain)? { Ok(small) } else { Ok(plain) }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

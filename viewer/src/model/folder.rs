@@ -1,8 +1,5 @@
 //! An image's folder, read and verified through whoever can read its files.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
 use wimg_core::gguf::{self, Read};
 use wimg_core::pack::{tile_slice, unpack_tile};
 use wimg_core::verify::{check_manifest, check_tile};
@@ -17,8 +14,8 @@ pub type ReadAt<'a> = dyn FnMut(&str, u64, u64) -> Result<Vec<u8>, String> + 'a;
 
 /// The files of an image's folder, and who reads them.
 pub struct Folder<'a> {
-    /// By name: bytes.
-    pub files: BTreeMap<String, u64>,
+    /// The files' names and bytes.
+    pub files: Vec<(String, u64)>,
     /// Reads them.
     pub read: &'a mut ReadAt<'a>,
 }
@@ -39,7 +36,7 @@ pub struct Opened {
 }
 
 /// A damage, as it is told to the page.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What is wrong, and where.
     pub text: String,
@@ -48,7 +45,7 @@ pub struct Finding {
 }
 
 /// How far verifying has come.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes of the channels checked.
     pub done: u64,
@@ -68,8 +65,13 @@ pub struct Progress {
 pub const LISTED: u64 = 1000;
 
 impl Folder<'_> {
+    /// A file's bytes, if it is there.
+    fn len(&self, name: &str) -> Option<u64> {
+        self.files.iter().find(|(file, _)| file == name).map(|(_, len)| *len)
+    }
+
     fn whole(&mut self, name: &str) -> Result<Vec<u8>, String> {
-        let len = *self.files.get(name).ok_or_else(|| format!("{name} is missing"))?;
+        let len = self.len(name).ok_or_else(|| format!("{name} is missing"))?;
         (self.read)(name, 0, len)
     }
 
@@ -127,8 +129,8 @@ impl Folder<'_> {
         let listed = self.small_files(&opened, &mut progress)?;
         for (channel, lines) in image.channel_lines().iter().enumerate() {
             let name = channel_name(channel);
-            match self.files.get(&name) {
-                Some(&len) => progress.add(Damage::length(&name, lines * line_bytes, len)),
+            match self.len(&name) {
+                Some(len) => progress.add(Damage::length(&name, lines * line_bytes, len)),
                 None => progress.add([missing(&name)]),
             }
         }
@@ -147,7 +149,7 @@ impl Folder<'_> {
         progress.add(verifier.finish(&opened.manifest));
         for (channel, (hasher, ours)) in hashers.iter().zip(&opened.manifest.channels).enumerate() {
             let name = channel_name(channel);
-            if self.files.contains_key(&name) {
+            if self.len(&name).is_some() {
                 progress.add(Damage::digest(&name, ours.blake3, Digest::finish(hasher)));
             }
         }
@@ -166,7 +168,7 @@ impl Folder<'_> {
         let rest = manifest.rest.as_ref().map(|rest| (rest.length, rest.blake3));
         let mut words = Vec::new();
         for (name, expected) in [("tiles.crc", Some(tiles)), ("rest.bin", rest)] {
-            match (self.files.contains_key(name), expected) {
+            match (self.len(name).is_some(), expected) {
                 (true, Some((length, digest))) => {
                     let bytes = self.whole(name)?;
                     let damage = Damage::length(name, length, bytes.len() as u64);
@@ -206,7 +208,7 @@ impl Folder<'_> {
         for (channel, (run, hasher)) in window.runs.iter().zip(hashers).enumerate() {
             let name = channel_name(channel);
             let (offset, len) = (run.line * line_bytes, run.lines * line_bytes);
-            let there = self.files.get(&name).map_or(0, |have| have.saturating_sub(offset));
+            let there = self.len(&name).map_or(0, |have| have.saturating_sub(offset));
             let there = there.min(len);
             if there > 0 {
                 let bytes = (self.read)(&name, offset, there)?;
@@ -241,7 +243,7 @@ impl Folder<'_> {
             let end = (task.tile.line + task.tile.lines) * image.layout().line_bytes;
             let name = channel_name(usize::try_from(task.tile.channel).unwrap_or(usize::MAX));
             // A file that is too short is a damage already; its bytes are not there.
-            let there = self.files.get(&name).is_some_and(|&len| end <= len);
+            let there = self.len(&name).is_some_and(|len| end <= len);
             let word = usize::try_from(task.tile.index).ok().and_then(|at| listed.get(at));
             if let Some(&word) = word.filter(|_| there) {
                 progress.add(check_tile(image, task, tile, word).map_err(said)?);
@@ -261,12 +263,12 @@ impl Folder<'_> {
         let line_bytes = image.layout().line_bytes;
         let (offset, len) = (tile.line * line_bytes, tile.lines * line_bytes);
         let name = channel_name(usize::try_from(tile.channel).unwrap_or(usize::MAX));
-        let have = self.files.get(&name).copied().ok_or_else(|| format!("{name} is missing"))?;
+        let have = self.len(&name).ok_or_else(|| format!("{name} is missing"))?;
         if offset + len > have {
             return Err(format!("{name} ends at byte {have}, before the tile's end"));
         }
         let bytes = (self.read)(&name, offset, len)?;
-        let crcs = self.files.get("tiles.crc").copied().ok_or("tiles.crc is missing")?;
+        let crcs = self.len("tiles.crc").ok_or("tiles.crc is missing")?;
         if index * 4 + 4 > crcs {
             return Err("tiles.crc ends before the tile's word".to_owned());
         }
@@ -279,6 +281,33 @@ impl Folder<'_> {
 }
 
 impl Progress {
+    /// As a worker tells it: numbers on the first line, then a line a finding.
+    pub fn message(&self) -> String {
+        let Progress { done, total, tiles, damages, found, finished } = self;
+        let mut text = format!("{done} {total} {tiles} {damages} {finished}");
+        for Finding { text: what, tile } in found {
+            // Names are escaped: what is said of a damage has no line's end.
+            let tile = tile.map_or_else(|| "-".to_owned(), |tile| tile.to_string());
+            text += &format!("\n{tile} {what}");
+        }
+        text
+    }
+
+    /// Reads [`Progress::message`]; `None` for any other text.
+    pub fn read(text: &str) -> Option<Progress> {
+        let mut lines = text.split('\n');
+        let mut words = lines.next()?.split(' ');
+        let mut number = || words.next()?.parse::<u64>().ok();
+        let (done, total, tiles, damages) = (number()?, number()?, number()?, number()?);
+        let finished = words.next()?.parse().ok()?;
+        let finding = |line: &str| {
+            let (tile, text) = line.split_once(' ')?;
+            Some(Finding { text: text.to_owned(), tile: tile.parse().ok() })
+        };
+        let found = lines.map(finding).collect::<Option<Vec<_>>>()?;
+        Some(Progress { done, total, tiles, damages, found, finished })
+    }
+
     fn add(&mut self, damage: impl IntoIterator<Item = Damage>) {
         for damage in damage {
             if self.damages < LISTED {
@@ -316,3 +345,6 @@ fn missing(name: &str) -> Damage {
 fn host(bytes: u64) -> Result<usize, String> {
     usize::try_from(bytes).map_err(|_| format!("{bytes} bytes are past this machine's memory"))
 }
+
+#[cfg(test)]
+mod tests;

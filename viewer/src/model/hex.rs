@@ -11,7 +11,8 @@ pub struct HexLine {
     /// Pieces of the line, in order: two digits a byte, and whether those
     /// bytes differ from the other run's.
     pub pieces: Vec<(String, bool)>,
-    /// The bytes as ASCII; dots for those that are none.
+    /// The bytes as ASCII; dots for those that are none. Blanks come before
+    /// those of a short line.
     pub ascii: String,
 }
 
@@ -24,7 +25,9 @@ pub fn lines(bytes: &[u8], other: Option<&[u8]>, from: usize, lines: usize) -> V
 
 fn line(start: usize, chunk: &[u8], other: Option<&[u8]>) -> HexLine {
     let mut pieces: Vec<(String, bool)> = Vec::new();
-    let mut ascii = String::new();
+    // A line that is short keeps its columns.
+    let missing = PER_LINE - chunk.len().min(PER_LINE);
+    let mut ascii = " ".repeat(missing * 3 + usize::from(missing >= PER_LINE / 2));
     for (at, byte) in chunk.iter().enumerate() {
         let differs = other.is_some_and(|other| other.get(start + at) != Some(byte));
         let space = match at {
@@ -74,7 +77,7 @@ mod tests {
             .collect();
         expect_test::expect![[r##"
             0010: 10 11[ 12 13] 14 15 16 17  18 19 1a 1b 1c 1d 1e 1f |················|
-            0020: 20 21 22 23 24 25 26[ 27] | !"#$%&'|"##]]
+            0020: 20 21 22 23 24 25 26[ 27] |                          !"#$%&'|"##]]
         .assert_eq(&shown.join("\n"));
         assert_eq!(differences(&one, &other), (3, Some(18)));
         assert_eq!(differences(&one, &one), (0, None));

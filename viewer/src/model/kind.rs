@@ -1,7 +1,5 @@
 //! What the map's colours can mean: a tensor's role, format, block or itself.
 
-use std::collections::BTreeMap;
-
 use wimg_core::TensorEntry;
 
 /// What the colours of the map mean.
@@ -117,13 +115,11 @@ impl Kinds {
     /// Sorts tensors into classes.
     pub fn new(tensors: &[TensorEntry], by: ColourBy) -> Kinds {
         match by {
-            ColourBy::Role => listed(tensors.iter().map(|tensor| {
+            ColourBy::Role => listed(tensors, |tensor| {
                 let role = Role::of(tensor);
-                (role, role.word().to_owned())
-            })),
-            ColourBy::Format => {
-                listed(tensors.iter().map(|t| (t.format.id(), t.format.to_string())))
-            }
+                (role as u32, role.word().to_owned())
+            }),
+            ColourBy::Format => listed(tensors, |t| (t.format.id(), t.format.to_string())),
             ColourBy::Block => {
                 let number = |tensor: &TensorEntry| block(&tensor.name);
                 let last = tensors.iter().filter_map(number).max().unwrap_or(0);
@@ -144,13 +140,17 @@ impl Kinds {
 }
 
 /// Classes in the order of their keys, as far as they are there.
-fn listed<K: Ord + Copy>(tensors: impl Iterator<Item = (K, String)>) -> Kinds {
-    let each: Vec<(K, String)> = tensors.collect();
-    let words: BTreeMap<K, String> = each.iter().cloned().collect();
-    let place: BTreeMap<K, usize> =
-        words.keys().enumerate().map(|(place, &key)| (key, place)).collect();
-    let class = each.iter().map(|(key, _)| place.get(key).copied().unwrap_or(0)).collect();
-    Kinds { class, legend: words.into_values().collect(), ..Kinds::default() }
+fn listed(tensors: &[TensorEntry], key: fn(&TensorEntry) -> (u32, String)) -> Kinds {
+    let mut words: Vec<(u32, String)> = Vec::new();
+    for tensor in tensors {
+        let (key, word) = key(tensor);
+        if let Err(place) = words.binary_search_by_key(&key, |(key, _)| *key) {
+            words.insert(place, (key, word));
+        }
+    }
+    let place = |tensor| words.binary_search_by_key(&key(tensor).0, |(key, _)| *key);
+    let class = tensors.iter().map(|tensor| place(tensor).unwrap_or(0)).collect();
+    Kinds { class, legend: words.into_iter().map(|(_, word)| word).collect(), ..Kinds::default() }
 }
 
 #[cfg(test)]

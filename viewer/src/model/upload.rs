@@ -1,7 +1,5 @@
 //! What a person chose or dropped: checkpoints, images, ledgers.
 
-use std::collections::BTreeMap;
-
 use wimg_core::{Escaped, ShardName};
 
 /// Some of the files that came together, by their places in the list.
@@ -20,23 +18,22 @@ pub enum Group {
 /// to be a checkpoint, an image or a ledger is taken; a file alone is always.
 pub fn groups(paths: &[String]) -> (Vec<Group>, Vec<String>) {
     let folders = image_folders(paths);
-    let mut sets: BTreeMap<(String, Vec<u8>, u16), BTreeMap<u16, usize>> = BTreeMap::new();
+    let mut sets: Vec<Set<'_>> = Vec::new();
     let mut found: Vec<(usize, Group)> = Vec::new();
     for (at, path) in paths.iter().enumerate() {
         let (folder, name) = split(path);
-        if let Some((json, members)) = folders.get(folder) {
-            if at == *json {
-                found.push((at, Group::Image(at, members.clone())));
+        if let Some(image) = folders.iter().find(|image| image.folder == folder)
+            && image.members.contains(&at)
+        {
+            if image.json == Some(at) {
+                found.push((at, Group::Image(at, image.members.clone())));
             }
-            if members.contains(&at) {
-                continue;
-            }
+            continue;
         }
         let lower = name.to_lowercase();
         let alone = folder.is_empty();
         if let Some(shard) = ShardName::parse(name.as_bytes()) {
-            let set = (folder.to_owned(), shard.prefix, shard.count);
-            sets.entry(set).or_default().insert(shard.number, at);
+            Set::put(&mut sets, folder, shard, at);
         } else if lower.ends_with(".jsonl")
             || lower.ends_with(".ndjson")
             || name == IMAGE_JSON
@@ -48,46 +45,98 @@ pub fn groups(paths: &[String]) -> (Vec<Group>, Vec<String>) {
         }
     }
     let mut missing = Vec::new();
-    for ((_, prefix, count), shards) in sets {
-        let absent: Vec<String> = (1..=count)
-            .filter(|n| !shards.contains_key(n))
-            .take(8)
-            .map(|n| n.to_string())
-            .collect();
-        let first = shards.values().min().copied().unwrap_or(0);
-        if absent.is_empty() {
-            found.push((first, Group::Checkpoint(shards.into_values().collect())));
-        } else {
-            missing.push(format!(
-                "{}: of its {count} shards, number {} is missing; choose all of them together",
-                Escaped::new(&prefix),
-                absent.join(", ")
-            ));
+    for set in sets {
+        match set.whole() {
+            Ok(shards) => {
+                let first = shards.iter().min().copied().unwrap_or(0);
+                let place = found.partition_point(|(at, _)| *at < first);
+                found.insert(place, (first, Group::Checkpoint(shards)));
+            }
+            Err(why) => missing.push(why),
         }
     }
-    found.sort_by_key(|(first, _)| *first);
     (found.into_iter().map(|(_, group)| group).collect(), missing)
+}
+
+/// The shards of a set that came: by number, the file's place.
+struct Set<'a> {
+    folder: &'a str,
+    prefix: Vec<u8>,
+    count: u16,
+    shards: Vec<Option<usize>>,
+}
+
+impl<'a> Set<'a> {
+    /// Puts a shard into its set, a new one where there is none.
+    fn put(sets: &mut Vec<Set<'a>>, folder: &'a str, shard: ShardName, at: usize) {
+        let ShardName { prefix, number, count } = shard;
+        let is_its =
+            |set: &&mut Set<'_>| set.folder == folder && set.prefix == prefix && set.count == count;
+        let place = usize::from(number) - 1;
+        match sets.iter_mut().find(is_its) {
+            Some(set) => {
+                if let Some(shard) = set.shards.get_mut(place) {
+                    *shard = Some(at);
+                }
+            }
+            None => {
+                let mut shards = vec![None; usize::from(count)];
+                if let Some(shard) = shards.get_mut(place) {
+                    *shard = Some(at);
+                }
+                sets.push(Set { folder, prefix, count, shards });
+            }
+        }
+    }
+
+    /// The places of all shards in order, or which of them are missing.
+    fn whole(self) -> Result<Vec<usize>, String> {
+        let shards: Vec<usize> = self.shards.iter().flatten().copied().collect();
+        if shards.len() == self.shards.len() {
+            return Ok(shards);
+        }
+        let absent = self.shards.iter().enumerate().filter(|(_, shard)| shard.is_none());
+        let absent: Vec<String> =
+            absent.take(8).map(|(place, _)| (place + 1).to_string()).collect();
+        Err(format!(
+            "{}: of its {} shards, number {} is missing; choose all of them together",
+            Escaped::new(&self.prefix),
+            self.count,
+            absent.join(", ")
+        ))
+    }
 }
 
 /// The name of the file that makes a folder an image.
 pub const IMAGE_JSON: &str = "image.json";
 
-/// By folder: its `image.json`, and the image's files. A folder with nothing
-/// else of an image is left out.
-fn image_folders(paths: &[String]) -> BTreeMap<&str, (usize, Vec<usize>)> {
-    let mut folders: BTreeMap<&str, (Option<usize>, Vec<usize>)> = BTreeMap::new();
+/// A folder that is an image: its `image.json`, and the image's files.
+struct ImageFolder<'a> {
+    folder: &'a str,
+    json: Option<usize>,
+    members: Vec<usize>,
+}
+
+/// The folders that are images. One with nothing but an `image.json`, or
+/// without that, is none.
+fn image_folders(paths: &[String]) -> Vec<ImageFolder<'_>> {
+    let mut folders: Vec<ImageFolder<'_>> = Vec::new();
     for (at, path) in paths.iter().enumerate() {
         let (folder, name) = split(path);
-        if is_of_image(name) {
-            let entry = folders.entry(folder).or_default();
-            entry.1.push(at);
-            if name == IMAGE_JSON {
-                entry.0 = Some(at);
+        if !is_of_image(name) {
+            continue;
+        }
+        let json = Some(at).filter(|_| name == IMAGE_JSON);
+        match folders.iter_mut().find(|image| image.folder == folder) {
+            Some(image) => {
+                image.members.push(at);
+                image.json = image.json.or(json);
             }
+            None => folders.push(ImageFolder { folder, json, members: vec![at] }),
         }
     }
-    let whole = folders.into_iter().filter(|(_, (_, members))| members.len() > 1);
-    whole.filter_map(|(folder, (json, members))| Some((folder, (json?, members)))).collect()
+    folders.retain(|image| image.json.is_some() && image.members.len() > 1);
+    folders
 }
 
 /// Whether an image's folder has a file of this name.

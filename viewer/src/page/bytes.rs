@@ -63,6 +63,22 @@ impl Bytes {
         exact(&buffer, len)
     }
 
+    /// The bytes as they are, in a worker, which may wait: a served file's are
+    /// asked for, as what is said of it may be wrong. None for one that is not there.
+    pub(crate) fn measured_now(self) -> Result<Option<Bytes>, String> {
+        let Bytes::Served(url, _) = self else { return Ok(Some(self)) };
+        let failed = |error: JsValue| said(&error);
+        let request = XmlHttpRequest::new().map_err(failed)?;
+        request.open_with_async("HEAD", &url, false).map_err(failed)?;
+        request.send().map_err(failed)?;
+        if request.status().map_err(failed)? != 200 {
+            return Ok(None);
+        }
+        let len = request.get_response_header("Content-Length").map_err(failed)?;
+        let len = len.and_then(|len| len.parse().ok());
+        Ok(Some(Bytes::Served(url, len.ok_or("the server says no length")?)))
+    }
+
     /// As a worker's message has it: the blob, or the address and the length.
     pub(crate) fn message(&self) -> JsValue {
         match self {

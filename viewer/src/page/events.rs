@@ -20,7 +20,7 @@ use crate::page::{
 pub(crate) fn listen(window: &Window, document: &Document) -> Result<(), JsValue> {
     on(window, "hashchange", |_| with(App::follow))?;
     on(window, "popstate", |_| with(App::follow))?;
-    on(window, "resize", |_| with(App::render))?;
+    on(window, "resize", |_| with(resized))?;
     on(document, "click", |event| {
         if let Some((verb, arg)) = verb(event) {
             with(|app| act(app, &verb, &arg));
@@ -51,6 +51,16 @@ fn on(target: &EventTarget, name: &str, act: impl FnMut(&Event) + 'static) -> Re
     )?;
     listener.forget();
     Ok(())
+}
+
+/// Draws what depends on the window's size; the rest is the style's.
+fn resized(app: &mut App) -> Result<(), JsValue> {
+    match app.state.view {
+        View::Map => map::paint_soon(app),
+        View::WhatIf => what_if::render(app),
+        View::Skew => skew::render(app),
+        View::Ledger | View::Verify => Ok(()),
+    }
 }
 
 /// What the element that was clicked does, if anything.

@@ -1,8 +1,6 @@
 //! Opening files: those of a person, and those that are served or written
 //! beside the page.
 
-use std::collections::BTreeMap;
-
 use js_sys::Array;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
@@ -21,12 +19,12 @@ use crate::page::bytes::Bytes;
 pub(crate) enum Files {
     /// A checkpoint's shards in order.
     Checkpoint(Vec<Bytes>),
-    /// An image's files by name.
-    Image(BTreeMap<String, Bytes>),
+    /// An image's files, by their names in its folder.
+    Image(Vec<Named>),
 }
 
-/// A file's path and bytes.
-type Named = (String, Bytes);
+/// A file's path or name, and its bytes.
+pub(crate) type Named = (String, Bytes);
 
 /// JSON larger than this is no ledger and no `image.json`.
 const JSON_LIMIT: u64 = 256 << 20;
@@ -92,22 +90,22 @@ fn first_of(group: &Group) -> Option<usize> {
 }
 
 /// A subject, or rows of a ledger.
-enum Found {
+pub(crate) enum Found {
     Subject(Origin),
     Rows(Vec<ImageRow>),
 }
 
 /// What was opened: under which name, from where, from which files.
-struct Opened {
-    name: String,
-    found: Found,
-    notes: Vec<String>,
-    files: Option<Files>,
-    bytes_read: u64,
+pub(crate) struct Opened {
+    pub(crate) name: String,
+    pub(crate) found: Found,
+    pub(crate) notes: Vec<String>,
+    pub(crate) files: Option<Files>,
+    pub(crate) bytes_read: u64,
 }
 
 /// Puts what was opened into the library, and shows it if a person opened it.
-fn keep(app: &mut App, opened: Opened, show: bool) -> Result<(), JsValue> {
+pub(crate) fn keep(app: &mut App, opened: Opened, show: bool) -> Result<(), JsValue> {
     let Opened { name, found, notes, files, bytes_read } = opened;
     app.bytes_read += bytes_read;
     app.measure("bytesRead", app.bytes_read as f64)?;
@@ -125,12 +123,12 @@ fn keep(app: &mut App, opened: Opened, show: bool) -> Result<(), JsValue> {
         }
     };
     // What was planned and verified under this name was another's.
-    app.reports.remove(&key);
+    app.reports.retain(|(of, _)| of != &key);
     app.shown = None;
     app.beside = None;
     app.tell(&format!("Opened {}.", Escaped::new(&name)));
     if let Some(files) = files {
-        app.files.insert(key.clone(), files);
+        app.set_files(&key, files);
         app.tile_bytes = super::TileBytes::default();
     }
     // A ledger is looked at as a whole; a link may wait for this very subject.
@@ -203,8 +201,8 @@ async fn open_image(files: &[Named], json: usize, members: &[usize]) -> Result<O
 }
 
 /// An image of which all files are there.
-async fn image(name: &str, files: BTreeMap<String, Bytes>) -> Result<Opened, String> {
-    let mut small = BTreeMap::new();
+async fn image(name: &str, files: Vec<Named>) -> Result<Opened, String> {
+    let mut small: Vec<(String, Vec<u8>)> = Vec::new();
     let mut bytes_read = 0;
     for (name, bytes) in &files {
         let limit = if name.starts_with("header-") {
@@ -213,14 +211,14 @@ async fn image(name: &str, files: BTreeMap<String, Bytes>) -> Result<Opened, Str
             JSON_LIMIT
         };
         if (name == IMAGE_JSON || name.starts_with("header-")) && bytes.len() <= limit {
-            small.insert(name.clone(), bytes.read(0, bytes.len()).await?);
+            small.push((name.clone(), bytes.read(0, bytes.len()).await?));
             bytes_read += bytes.len();
         }
     }
-    let lengths: BTreeMap<_, _> =
-        files.iter().map(|(name, bytes)| (name.clone(), bytes.len())).collect();
+    let lengths = files.iter().map(|(name, bytes)| (name.clone(), bytes.len())).collect();
     let mut read = |name: &str, _: u64, _: u64| {
-        small.get(name).cloned().ok_or_else(|| format!("{name} is too large"))
+        let found = small.iter().find(|(file, _)| file == name);
+        found.map(|(_, bytes)| bytes.clone()).ok_or_else(|| format!("{name} is too large"))
     };
     let opened = Folder { files: lengths, read: &mut read }.open()?;
     let (manifest, checkpoint) = (Box::new(opened.manifest), Box::new(opened.checkpoint));
@@ -246,7 +244,7 @@ async fn open_json(files: &[Named], at: usize) -> Result<Opened, String> {
 }
 
 /// The text of an `image.json` or of a ledger.
-fn json(name: &str, text: &[u8]) -> Result<Opened, String> {
+pub(crate) fn json(name: &str, text: &[u8]) -> Result<Opened, String> {
     let opened = |found| Opened {
         name: name.to_owned(),
         found,
@@ -274,6 +272,3 @@ fn json(name: &str, text: &[u8]) -> Result<Opened, String> {
         }
     }
 }
-
-/// Opens what is served or written beside the page.
-pub(crate) fn open_beside_the_page() {}

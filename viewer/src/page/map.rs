@@ -42,7 +42,7 @@ pub(crate) fn paint(app: &mut App) -> Result<(), JsValue> {
     let image = shown.plan.image();
     let frame =
         Frame::new(pixels(&canvas, scale), scale, image.layout().channels, span(app, shown));
-    let damage = app.reports.get(&shown.subject).filter(|report| report.is_of(shown));
+    let damage = app.report_of(&shown.subject).filter(|report| report.is_of(shown));
     let damage = damage.map(|report| report.tiles(image)).unwrap_or_default();
     let marks = Marks { pin: app.pinned(), hover: app.hover, damage };
     let scene = map(image, &shown.kinds, &frame, &marks);

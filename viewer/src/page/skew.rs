@@ -33,9 +33,13 @@ pub(crate) fn render(app: &App) -> Result<(), JsValue> {
     );
     set_text(&app.document, "skew-text", &text);
     let rows = emptied(&app.document, "skew-rows")?;
-    let mut largest: Vec<SkewStep> = steps;
-    largest.sort_by_key(|step| std::cmp::Reverse(step.lines));
-    for step in largest.iter().take(ROWS) {
+    let mut largest: Vec<SkewStep> = Vec::new();
+    for step in steps {
+        let place = largest.partition_point(|larger| larger.lines >= step.lines);
+        largest.insert(place, step);
+        largest.truncate(ROWS);
+    }
+    for step in &largest {
         let line = add(&rows, "tr", "", "")?;
         let name = image.tensors().get(step.tensor).map(details::name).unwrap_or_default();
         add(&line, "th", "", &name)?.set_attribute("scope", "row")?;

@@ -12,7 +12,7 @@ use crate::model::quantity::count;
 use crate::page::App;
 use crate::page::bytes::Bytes;
 use crate::page::dom::{add, emptied, show};
-use crate::page::files::Files;
+use crate::page::files::{Files, Named};
 
 /// Lines of hex on a page of them.
 const LINES: usize = 128;
@@ -80,7 +80,7 @@ fn packable(app: &App, plan: &Plan, tile: u64) -> Option<(Window, Vec<Bytes>)> {
     let twin = app.files.iter().find(|(key, files)| {
         let Files::Checkpoint(_) = files else { return false };
         let checkpoint = app.library.find(key).and_then(|other| other.checkpoint());
-        *key == own || (checkpoint.is_some() && checkpoint == subject.checkpoint())
+        key == own || (checkpoint.is_some() && checkpoint == subject.checkpoint())
     });
     match twin {
         Some((_, Files::Checkpoint(shards))) => Some((tile_window(plan, tile)?, shards.clone())),
@@ -89,7 +89,7 @@ fn packable(app: &App, plan: &Plan, tile: u64) -> Option<(Window, Vec<Bytes>)> {
 }
 
 /// The image's files, if the image that is shown is the one that was packed.
-fn image_files(app: &App) -> Option<std::collections::BTreeMap<String, Bytes>> {
+fn image_files(app: &App) -> Option<Vec<Named>> {
     let shown = app.image()?;
     let layout = shown.plan.image().layout();
     app.files.iter().find_map(|(key, files)| {
@@ -121,14 +121,9 @@ async fn pack(plan: &Plan, window: &Window, shards: &[Bytes]) -> Result<Vec<u8>,
     Ok(tile)
 }
 
-async fn read(
-    plan: &Plan,
-    files: &std::collections::BTreeMap<String, Bytes>,
-    index: u64,
-) -> Result<ReadTile, String> {
+async fn read(plan: &Plan, files: &[Named], index: u64) -> Result<ReadTile, String> {
     // The folder asks twice, for the tile and for its word: both are read first.
-    let mut wanted: Vec<(String, u64, u64)> = Vec::new();
-    let lengths: std::collections::BTreeMap<_, _> =
+    let lengths: Vec<(String, u64)> =
         files.iter().map(|(name, bytes)| (name.clone(), bytes.len())).collect();
     let mut there: Vec<((String, u64, u64), Vec<u8>)> = Vec::new();
     for _ in 0..3 {
@@ -145,10 +140,10 @@ async fn read(
         };
         let tile = Folder { files: lengths.clone(), read: &mut serve }.tile(plan, index);
         let Some(asked) = missed else { return tile };
-        let bytes = files.get(&asked.0).ok_or_else(|| format!("{} is missing", asked.0))?;
+        let bytes = files.iter().find(|(name, _)| *name == asked.0);
+        let (_, bytes) = bytes.ok_or_else(|| format!("{} is missing", asked.0))?;
         let bytes =
             bytes.read(asked.1, asked.2).await.map_err(|why| format!("{}: {why}", asked.0))?;
-        wanted.push(asked.clone());
         there.push((asked, bytes));
     }
     Err("the tile could not be read".to_owned())

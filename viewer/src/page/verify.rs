@@ -1,7 +1,5 @@
 //! Verifying an image: the worker's job, as the page sees it.
 
-use std::collections::BTreeSet;
-
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -10,11 +8,12 @@ use wimg_core::{Image, Tile};
 
 use crate::model::folder::{Finding, LISTED, Progress};
 use crate::model::quantity::{bytes, count, share};
+use crate::model::state::{State, View};
 use crate::model::subject::Origin;
 use crate::page::dom::{add, emptied, said, set_text, show};
 use crate::page::files::Files;
 use crate::page::shown::Shown;
-use crate::page::{App, worker};
+use crate::page::{App, map, worker};
 
 /// What verifying a subject's image found so far.
 #[derive(Clone, Debug, Default)]
@@ -44,8 +43,7 @@ impl Report {
 
     /// The damaged tiles that are listed.
     pub(crate) fn tiles(&self, image: &Image) -> Vec<Tile> {
-        let tiles: BTreeSet<u64> = self.findings.iter().filter_map(|found| found.tile).collect();
-        tiles.into_iter().filter_map(|tile| image.tile(tile)).collect()
+        self.findings.iter().filter_map(|found| image.tile(found.tile?)).collect()
     }
 }
 
@@ -53,7 +51,7 @@ impl Report {
 pub(crate) fn render(app: &App) -> Result<(), JsValue> {
     let document = &app.document;
     let subject = app.state.subject.clone().unwrap_or_default();
-    let files = matches!(app.files.get(&subject), Some(Files::Image(_)));
+    let files = matches!(app.files_of(&subject), Some(Files::Image(_)));
     let busy = app.job.as_ref().is_some_and(|job| job.subject == subject);
     let text = match files {
         true => {
@@ -66,7 +64,7 @@ pub(crate) fn render(app: &App) -> Result<(), JsValue> {
     set_text(document, "verify-text", text);
     show(document, "verify-start", files && !busy)?;
     show(document, "verify-cancel", busy)?;
-    let report = app.reports.get(&subject);
+    let report = app.report_of(&subject);
     show(document, "verify-bar", busy)?;
     set_text(document, "verify-at", &report.map(sentence).unwrap_or_default());
     if let Some(bar) = document.get_element_by_id("verify-bar") {
@@ -110,19 +108,29 @@ fn sentence(report: &Report) -> String {
     }
 }
 
+/// Which state the list that is there was made for.
+fn list_of(app: &App) -> Option<String> {
+    app.document.get_element_by_id("damage")?.get_attribute("data-of")
+}
+
 fn list(app: &App, report: Option<&Report>) -> Result<(), JsValue> {
+    let lines = report
+        .map_or(0, |report| report.findings.len() + usize::from(report.progress.damages > LISTED));
+    // The same list, most of the time: it only grows.
+    let shown = app.document.get_element_by_id("damage").map_or(0, |l| l.child_element_count());
+    let whose = app.state.hash();
+    if usize::try_from(shown) == Ok(lines) && list_of(app).as_ref() == Some(&whose) {
+        return Ok(());
+    }
     let list = emptied(&app.document, "damage")?;
+    list.set_attribute("data-of", &whose)?;
     let Some(report) = report else { return Ok(()) };
     for finding in &report.findings {
         let item = add(&list, "li", "", "")?;
         match finding.tile {
             Some(tile) => {
                 let link = add(&item, "a", "", &finding.text)?;
-                let state = crate::model::state::State {
-                    view: crate::model::state::View::Map,
-                    tile: Some(tile),
-                    ..app.state.clone()
-                };
+                let state = State { view: View::Map, tile: Some(tile), ..app.state.clone() };
                 link.set_attribute("href", &format!("#{}", state.hash()))?;
                 link.set_attribute("data-tile", &tile.to_string())?;
             }
@@ -147,14 +155,14 @@ extern "C" {
 pub(crate) fn start(app: &mut App) -> Result<(), JsValue> {
     cancel(app)?;
     let subject = app.state.subject.clone().unwrap_or_default();
-    let Some(Files::Image(files)) = app.files.get(&subject) else { return Ok(()) };
+    let Some(Files::Image(files)) = app.files_of(&subject) else { return Ok(()) };
     let of = match app.library.find(&subject).map(|subject| &subject.origin) {
         Some(Origin::Image(manifest, _)) => (manifest.layout.clone(), manifest.selection.clone()),
         _ => return Ok(()),
     };
     let message = worker::message(files);
     let started = app.window.performance().map_or(0.0, |clock| clock.now());
-    app.reports.insert(subject.clone(), Report { of, ..Report::default() });
+    app.set_report(&subject, Report { of, ..Report::default() });
     app.job = Some(Job { subject: subject.clone(), worker: None, started });
     spawn_local(async move {
         let worker = JsFuture::from(new_worker()).await.map(JsCast::unchecked_into::<Worker>);
@@ -198,34 +206,38 @@ fn take(app: &mut App, subject: &str, text: &str) -> Result<(), JsValue> {
         return Ok(());
     };
     let seconds = (app.window.performance().map_or(0.0, |clock| clock.now()) - job.started) / 1e3;
-    let report = app.reports.entry(subject.to_owned()).or_default();
+    let Some(report) = app.report_mut(subject) else { return Ok(()) };
     report.seconds = seconds;
-    match serde_json::from_str::<Progress>(text) {
-        Ok(mut progress) => {
+    match Progress::read(text) {
+        Some(mut progress) => {
             report.findings.append(&mut progress.found);
             report.progress = progress;
         }
-        Err(_) => report.stopped = Some(text.to_owned()),
+        None => report.stopped = Some(text.to_owned()),
     }
     let (done, stopped) = (report.progress.finished, report.stopped.is_some());
+    let speed = report.progress.done as f64 / 1e9 / seconds;
     if done || stopped {
         if done {
-            let speed = report.progress.done as f64 / 1e9 / seconds;
             app.measure("verifyGbS", speed)?;
         }
         stop(app);
     }
-    if app.state.subject.as_deref() == Some(subject) {
-        app.render()?;
+    match app.state.view {
+        _ if app.state.subject.as_deref() != Some(subject) => Ok(()),
+        View::Map => map::paint_soon(app),
+        View::Verify => render(app),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Stops verifying.
 pub(crate) fn cancel(app: &mut App) -> Result<(), JsValue> {
     if let Some(job) = &app.job {
-        let report = app.reports.entry(job.subject.clone()).or_default();
-        report.stopped = Some(format!("Cancelled. {}", sentence(report)));
+        let subject = job.subject.clone();
+        if let Some(report) = app.report_mut(&subject) {
+            report.stopped = Some(format!("Cancelled. {}", sentence(report)));
+        }
         stop(app);
         app.render()?;
     }

@@ -100,6 +100,10 @@ mod tests {
     use super::*;
     use crate::model::kind::ColourBy;
 
+    fn host(pixel: u64) -> usize {
+        usize::try_from(pixel).unwrap()
+    }
+
     /// By pixel: the lines of each class, counted line by line.
     fn naive(image: &Image, kinds: &Kinds, frame: &Frame) -> Vec<BTreeMap<usize, u64>> {
         let mut pixels = vec![BTreeMap::new(); frame.width as usize];
@@ -107,7 +111,7 @@ mod tests {
             let class = image.at(1, line).map(|tile| kinds.class[tile.tensor]);
             for pixel in frame.pixel(line)..frame.pixel(line + 1).max(frame.pixel(line) + 1) {
                 if let Some(class) = class {
-                    *pixels[pixel as usize].entry(class).or_insert(0) += 1;
+                    *pixels[host(pixel)].entry(class).or_insert(0) += 1;
                 }
             }
         }
@@ -131,8 +135,8 @@ mod tests {
             let mut shown = vec![None; frame.width as usize];
             for strip in strips(image, &kinds, &frame, 1) {
                 for pixel in strip.pixels {
-                    assert_eq!(shown[pixel as usize], None, "no pixel is painted twice");
-                    shown[pixel as usize] = Some(strip.class);
+                    assert_eq!(shown[host(pixel)], None, "no pixel is painted twice");
+                    shown[host(pixel)] = Some(strip.class);
                 }
             }
             for (shown, held) in shown.iter().zip(&expected) {

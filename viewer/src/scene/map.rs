@@ -63,7 +63,7 @@ fn lane(ops: &mut Vec<Op>, image: &Image, kinds: &Kinds, frame: &Frame, channel:
             Paint::Over,
         ));
     }
-    edges(ops, image, frame, channel);
+    edges(ops, image, kinds, frame, channel);
     let narrow = frame.left < 50.0 * frame.scale;
     let name = if narrow { channel.to_string() } else { format!("channel {channel}") };
     if lane >= 9.0 * frame.scale || channel.is_multiple_of(8) {
@@ -75,7 +75,7 @@ fn lane(ops: &mut Vec<Op>, image: &Image, kinds: &Kinds, frame: &Frame, channel:
 
 /// Where tiles are wide enough, the lines between them and their numbers. Goes
 /// on by at least [`EDGED`] pixels at a time.
-fn edges(ops: &mut Vec<Op>, image: &Image, frame: &Frame, channel: u64) {
+fn edges(ops: &mut Vec<Op>, image: &Image, kinds: &Kinds, frame: &Frame, channel: u64) {
     if frame.lines() / u64::from(frame.width) * EDGED > image.largest_tile_lines() {
         return;
     }
@@ -92,7 +92,8 @@ fn edges(ops: &mut Vec<Op>, image: &Image, frame: &Frame, channel: u64) {
             let wide = (to - from) as f64;
             if wide >= LABELLED * frame.scale && lane >= 14.0 * frame.scale {
                 let (middle, text) = (x + wide / 2.0, count(tile.index));
-                ops.push(Op::text(middle, top + lane / 2.0, text, Paint::Ground, Align::Middle));
+                let on = Paint::On(kinds.class.get(tile.tensor).copied().unwrap_or(0));
+                ops.push(Op::text(middle, top + lane / 2.0, text, on, Align::Middle));
             }
         }
         line = (tile.line + tile.lines).max(frame.first_line(from + EDGED));

@@ -5,7 +5,7 @@ use crate::scene::Paint;
 
 /// Paul Tol's "bright" scheme and, for more classes, colours of his "muted" one.
 const CLASSES: [&str; 12] = [
-    "#4477aa", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#ee6677", "#bbbbbb", "#332288",
+    "#4477aa", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#ee6677", "#332288",
     "#44aa99", "#999933", "#882255", "#ddcc77",
 ];
 
@@ -41,6 +41,7 @@ impl Palette {
     pub fn paint(self, kinds: &Kinds, paint: Paint) -> String {
         let (light, dark) = match paint {
             Paint::Class(class) => return self.class(kinds, class),
+            Paint::On(class) => return on(&self.class(kinds, class)).to_owned(),
             Paint::Free => ("#e7e9ee", "#262b36"),
             Paint::Over => ("#b00020", "#ff6b6b"),
             Paint::Edge => ("rgba(255,255,255,0.55)", "rgba(0,0,0,0.5)"),
@@ -49,7 +50,7 @@ impl Palette {
             Paint::Pin => ("#000000", "#ffffff"),
             Paint::Hover => ("rgba(0,0,0,0.55)", "rgba(255,255,255,0.65)"),
             Paint::Damage => ("#d00000", "#ff4d4d"),
-            Paint::Ground => ("#ffffff", "#10131a"),
+            Paint::Ground => ("#ffffff", "#171b24"),
             Paint::Plot => ("#4477aa", "#6f9fd0"),
         };
         if self.dark { dark } else { light }.to_owned()
@@ -58,6 +59,20 @@ impl Palette {
 
 fn at(class: usize) -> String {
     CLASSES.get(class % CLASSES.len()).copied().unwrap_or_default().to_owned()
+}
+
+/// Black or white, whichever stands out from a colour.
+fn on(colour: &str) -> &'static str {
+    let channel = |at: usize| u8::from_str_radix(colour.get(at..at + 2)?, 16).ok();
+    let hex = channel(1).zip(channel(3)).zip(channel(5)).map(|((r, g), b)| [r, g, b]);
+    let parts = hex.map(|parts| parts.map(f64::from)).or_else(|| {
+        let inside = colour.strip_prefix("rgb(")?.strip_suffix(')')?;
+        let mut parts = inside.split(',').map(|part| part.parse::<f64>().ok());
+        Some([parts.next()??, parts.next()??, parts.next()??])
+    });
+    let [r, g, b] = parts.unwrap_or_default();
+    // Rec. 709's weights, near enough of gamma to choose between two.
+    if 0.2126 * r + 0.7152 * g + 0.0722 * b > 130.0 { "#000000" } else { "#ffffff" }
 }
 
 /// The ramp's colour at a share of its way.
@@ -89,6 +104,18 @@ mod tests {
         assert_eq!(palette.class(&ramp, 99), "rgb(254,232,56)");
         let cycle = Kinds { cycle: true, ..Kinds::default() };
         assert_ne!(palette.class(&cycle, 5), palette.class(&cycle, 6));
+    }
+
+    #[test]
+    fn words_on_a_class_stand_out() {
+        let listed = Kinds { legend: vec![String::new(); 12], ..Kinds::default() };
+        let inks: Vec<String> =
+            (0..6).map(|class| Palette::default().paint(&listed, Paint::On(class))).collect();
+        let (black, white) = ("#000000", "#ffffff");
+        assert_eq!(inks, [white, white, black, black, white, black]);
+        let ramp = Kinds { ramp: Some(63), ..Kinds::default() };
+        assert_eq!(Palette::default().paint(&ramp, Paint::On(0)), white);
+        assert_eq!(Palette::default().paint(&ramp, Paint::On(63)), black);
     }
 
     #[test]
