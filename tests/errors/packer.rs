@@ -105,18 +105,6 @@ fn targets() -> Vec<Entry> {
             "Make room or choose another target.",
         ),
         entry(
-            "Error::Interrupted",
-            Error::Interrupted,
-            "Somebody asked the program to stop (SIGINT, SIGTERM).",
-            "Run it again: it goes on with the next image.",
-        ),
-        entry(
-            "Error::Held",
-            Error::Held { path: "night.lock".into(), who: "host-7 process 812".into() },
-            "Another run holds the lock.",
-            "Wait for it, or stop it first.",
-        ),
-        entry(
             "Error::Stopped",
             Error::Stopped("packing"),
             "A part of the program ended without a word: a mistake of the program.",
