@@ -1,5 +1,6 @@
 //! Checkpoints and images for the tests to open.
 
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use wimg::backend::BackendOptions;
@@ -28,6 +29,14 @@ pub(crate) fn image_of(out: &Path, layout: &str, selection: Selection) {
         verify: false,
     };
     pack(&vectors::path(CHECKPOINT), &options, &|_| {}).unwrap();
+}
+
+/// Flips a bit of a byte of a file.
+pub(crate) fn damage(path: &Path, at: u64) {
+    let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ 1], at).unwrap();
 }
 
 /// Writes [`CHECKPOINT`] as a split set of two: its tensors half and half.

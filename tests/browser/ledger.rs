@@ -77,12 +77,13 @@ fn copy_and_files_are_what_the_command_prints() {
     browser.one("[data-do='copy-ledger']").click();
     let copied = browser.run("return navigator.clipboard.readText()", &[]);
     assert_eq!(copied.as_str().unwrap(), printed(&["ledger"]));
-    for (button, format) in [("save-csv", "csv"), ("save-json", "json")] {
+    for (button, format, name) in
+        [("save-csv", "csv", "ledger.csv"), ("save-json", "json", "ledger.jsonl")]
+    {
         browser.one(&format!("[data-do='{button}']")).click();
-        let path = browser.downloaded();
+        let path = browser.downloaded(name);
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(text, printed(&["ledger", "--format", format]), "{}", path.display());
-        std::fs::remove_file(path).unwrap();
+        assert_eq!(text, printed(&["ledger", "--format", format]), "{name}");
     }
 }
 

@@ -52,7 +52,8 @@ fn assert_details(browser: &Browser, plan: &Plan, tile: &Tile) {
 
 /// The map's canvas: left, top, width and height in the view.
 fn canvas(browser: &Browser) -> [i64; 4] {
-    let script = "const map = document.getElementById('map'); map.scrollIntoView();
+    let script =
+        "const map = document.getElementById('map'); map.scrollIntoView({ block: 'center' });
         const box = map.getBoundingClientRect();
         return [box.left, box.top, box.width, box.height].map(Math.round)";
     let values = browser.run(script, &[]);
@@ -134,7 +135,7 @@ fn a_link_shows_what_was_seen() {
     let opened = Opened::at(MAP);
     let browser = &opened.browser;
     browser.run("document.getElementById('colour').value = 'format'; document.getElementById('colour').dispatchEvent(new Event('change', { bubbles: true }))", &[]);
-    browser.one("#find").enter("blk.7. ssm_conv1d");
+    browser.one("#find").enter("blk.8. ssm_conv1d");
     browser.one("[data-do='find-next']").click();
     browser.one("[data-do='zoom-out']").click();
     browser.one("[data-do='zoom-out']").click();
@@ -187,7 +188,7 @@ fn another_layout_is_planned_as_one_types() {
     type_into("other-tile_lines", "100");
     type_into("other-stripe", "8");
     let layout = browser.one("#other-text").text();
-    assert_eq!(layout, "4x64/100+check+stripe8");
+    assert_eq!(layout, "4x64/100+stripe8");
     let of = |layout: &str| {
         let rows = known(&["--layout", layout]);
         rows.into_iter().find(|row| row["checkpoint"] == "qwen3.8-27b-ggml-org-q4_k_m").unwrap()

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        cargo(&["xtask", "web"]);
+        cargo(&["xtask", "web", "--page"]);
         let build = ["build", "--package", "wimg", "--features", "page"];
         let messages =
             cargo(&[&build[..], &["--message-format", "json-render-diagnostics"]].concat());

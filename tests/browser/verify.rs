@@ -1,12 +1,12 @@
 //! Verifying an image in the page: all of it, in a worker.
 
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use wimg::verify::{VerifyOptions, verify};
 
 use crate::Opened;
 use crate::files;
+use crate::webdriver::Browser;
 
 /// Opens an image's folder, verifies it and gives the state and the damages.
 fn verified(opened: &Opened, image: &Path) -> (String, Vec<String>) {
@@ -15,6 +15,11 @@ fn verified(opened: &Opened, image: &Path) -> (String, Vec<String>) {
     let name = image.file_name().unwrap().to_str().unwrap();
     browser.until("the image", || browser.url().contains(&format!("row={name}")).then_some(()));
     opened.go("verify");
+    verdict(browser)
+}
+
+/// Verifies the image that is shown: the state that comes of it, the damages.
+pub(crate) fn verdict(browser: &Browser) -> (String, Vec<String>) {
     browser.one("#verify-start").click();
     let state = browser.until("a verdict", || {
         let state = browser.run("return document.getElementById('verify-at').dataset.state", &[]);
@@ -27,7 +32,7 @@ fn verified(opened: &Opened, image: &Path) -> (String, Vec<String>) {
 }
 
 /// What `wimg verify` finds.
-fn found(image: &Path) -> Vec<String> {
+pub(crate) fn found(image: &Path) -> Vec<String> {
     let report = verify(image, &VerifyOptions::default(), &|_| {}).unwrap();
     report.damage.iter().map(ToString::to_string).collect()
 }
@@ -41,11 +46,7 @@ fn a_sound_image_is_said_to_be_and_a_damaged_tile_is_named() {
         let image = folder.path().join(format!("image-{images}"));
         files::image(&image, layout);
         assert_eq!(verified(&opened, &image), ("sound".to_owned(), Vec::new()), "{layout}");
-        let channel = image.join("channel-1.bin");
-        let file = std::fs::File::options().read(true).write(true).open(channel).unwrap();
-        let mut byte = [0];
-        file.read_exact_at(&mut byte, 100_000).unwrap();
-        file.write_all_at(&[byte[0] ^ 1], 100_000).unwrap();
+        files::damage(&image.join("channel-1.bin"), 100_000);
         let damaged = folder.path().join(format!("damaged-{images}"));
         std::fs::rename(&image, &damaged).unwrap();
         let (state, damages) = verified(&opened, &damaged);

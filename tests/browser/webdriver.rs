@@ -188,7 +188,8 @@ impl Browser {
                 return seen;
             }
             if started.elapsed() > PATIENCE {
-                let text = self.run("return document.body.innerText", &[]);
+                let script = "return document.body.innerText.slice(0, 2000)";
+                let text = self.run(script, &[]);
                 panic!("waited for {what}; {:?}; the page says:\n{text}", self.complaints());
             }
             std::thread::sleep(Duration::from_millis(30));
@@ -239,15 +240,12 @@ impl Browser {
         severe.map(|entry| entry["message"].to_string()).collect()
     }
 
-    /// Waits for the one file that is being downloaded, and gives its path.
-    pub(crate) fn downloaded(&self) -> PathBuf {
-        self.until("a download", || {
-            let entries = std::fs::read_dir(self.downloads.path()).unwrap();
-            let mut paths = entries.map(|entry| entry.unwrap().path());
-            paths.find(|path| {
-                path.extension().is_some_and(|end| end != "crdownload" && end != "tmp")
-            })
-        })
+    /// Waits for a file to be downloaded, and gives its path.
+    pub(crate) fn downloaded(&self, name: &str) -> PathBuf {
+        let path = self.downloads.path().join(name);
+        // It gets its name when all of it is there.
+        self.until("a download", || path.is_file().then_some(()));
+        path
     }
 }
 

@@ -12,7 +12,7 @@ use wimg_tests::cases::{for_each, random_bytes};
 use wimg_tests::oracle::format::format;
 use wimg_tests::oracle::gguf::{Entry, Gguf, Value};
 use wimg_tests::oracle::step::{self, select};
-use wimg_tests::oracle::{Layout, Tensor, image};
+use wimg_tests::oracle::{Layout, image};
 use wimg_tests::twin::{self, host};
 
 use crate::plan::{draw, same_image};

@@ -27,7 +27,8 @@ usage: cargo xtask COMMAND
                                targets in turn; needs a nightly toolchain
   gpu-check                    build the one program that checks and measures a GPU,
                                and run it here
-  web                          build the page into target/web
+  web [--page]                 build the page into target/web, and target/release/wimg
+                               with the page in it (or, with --page, only the page)
 ";
 
 /// What a command line asks for.
@@ -46,7 +47,9 @@ enum Chore {
         args: Vec<String>,
     },
     GpuCheck,
-    Web,
+    Web {
+        page_only: bool,
+    },
     /// The part of `web` that its own build of xtask does.
     Bundle,
 }
@@ -69,7 +72,8 @@ impl Chore {
                 Ok(seconds) => Ok(Chore::Fuzz { seconds }),
                 Err(_) => Err(format!("`{seconds}` is no number of seconds")),
             },
-            ["web"] if args.is_empty() => Ok(Chore::Web),
+            ["web"] if args.is_empty() => Ok(Chore::Web { page_only: false }),
+            ["web", "--page"] if args.is_empty() => Ok(Chore::Web { page_only: true }),
             ["web-bundle"] if args.is_empty() => Ok(Chore::Bundle),
             _ => Err(format!("cannot read `{}`", words.join(" "))),
         }
@@ -95,7 +99,7 @@ fn main() -> ExitCode {
         Chore::GpuCheck => gpu_check::run(),
         Chore::Bench { args } => bench::run(&args),
         Chore::Fuzz { seconds } => fuzz::run(seconds),
-        Chore::Web => web::run(),
+        Chore::Web { page_only } => web::run(page_only),
         Chore::Bundle => web::bundle(),
     };
     match done {

@@ -3,11 +3,14 @@
 
 use crate::setup;
 use crate::step::Step;
+use crate::web;
 
 pub(crate) fn run(install: bool, args: &[String]) -> Result<(), String> {
     setup::run(install)?;
     Step::cargo("fmt --all --check").run()?;
-    Step::cargo("clippy --workspace --all-targets -- -D warnings").run()?;
+    // First the page: the feature that embeds it is checked like the rest.
+    web::run(true)?;
+    Step::cargo("clippy --workspace --all-targets --features wimg/page -- -D warnings").run()?;
     Step::cargo("build -p wimg-core --target wasm32-unknown-unknown").run()?;
     Step::cargo("doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings").run()?;
     dependencies()?;

@@ -370,7 +370,7 @@ mod tests {
                 "line 2: unknown key `genrations` (is `generations` meant?)",
             ),
             ("\"a\\u001Bb\" = 3\n", "line 1: unknown key `a\\u{1b}b`"),
-            ("root = \"r\ncheckpoints", "line 1: invalid basic string, expected `\"`"),
+            ("root\n", "line 1: key with no value, expected `=`"),
             (head, "line 1: `layouts` is missing"),
         ];
         let mut seen = 0;
