@@ -57,6 +57,17 @@ pub enum Role {
 }
 
 impl Role {
+    /// All roles, in the legend's order.
+    pub const ALL: [Role; 7] = [
+        Role::FeedForward,
+        Role::DeltaNet,
+        Role::Attention,
+        Role::Embedding,
+        Role::Output,
+        Role::Small,
+        Role::Other,
+    ];
+
     /// A tensor's role.
     pub fn of(tensor: &TensorEntry) -> Role {
         let name = tensor.name.as_str();
@@ -100,11 +111,10 @@ pub fn block(name: &str) -> Option<u64> {
 /// By tensor of an image: the class that its colour shows, and the legend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kinds {
-    /// By tensor: its class, an index of `legend` or, where that is a ramp, 0
-    /// to [`Kinds::ramp`].
+    /// By tensor: its class. On a ramp these are 0 to [`Kinds::ramp`].
     pub class: Vec<usize>,
-    /// By class: its words. Empty for a ramp.
-    pub legend: Vec<String>,
+    /// The classes that are there and their words. Empty for a ramp.
+    pub legend: Vec<(usize, String)>,
     /// The last class of a ramp, where classes are in an order.
     pub ramp: Option<usize>,
     /// Whether classes only tell neighbours apart.
@@ -115,10 +125,19 @@ impl Kinds {
     /// Sorts tensors into classes.
     pub fn new(tensors: &[TensorEntry], by: ColourBy) -> Kinds {
         match by {
-            ColourBy::Role => listed(tensors, |tensor| {
-                let role = Role::of(tensor);
-                (role as u32, role.word().to_owned())
-            }),
+            // A role has its colour, whatever other roles there are.
+            ColourBy::Role => {
+                let mut kinds = listed(tensors, |tensor| {
+                    let role = Role::of(tensor);
+                    (role as u32, role.word().to_owned())
+                });
+                kinds.class = tensors.iter().map(|tensor| Role::of(tensor) as usize).collect();
+                let class = |word: &str| Role::ALL.iter().position(|role| role.word() == word);
+                for (place, word) in &mut kinds.legend {
+                    *place = class(word).unwrap_or(*place);
+                }
+                kinds
+            }
             ColourBy::Format => listed(tensors, |t| (t.format.id(), t.format.to_string())),
             ColourBy::Block => {
                 let number = |tensor: &TensorEntry| block(&tensor.name);
@@ -150,7 +169,8 @@ fn listed(tensors: &[TensorEntry], key: fn(&TensorEntry) -> (u32, String)) -> Ki
     }
     let place = |tensor| words.binary_search_by_key(&key(tensor).0, |(key, _)| *key);
     let class = tensors.iter().map(|tensor| place(tensor).unwrap_or(0)).collect();
-    Kinds { class, legend: words.into_iter().map(|(_, word)| word).collect(), ..Kinds::default() }
+    let legend = words.into_iter().enumerate().map(|(place, (_, word))| (place, word)).collect();
+    Kinds { class, legend, ..Kinds::default() }
 }
 
 #[cfg(test)]
@@ -163,8 +183,9 @@ mod tests {
     fn every_tensor_of_the_headers_has_a_role() {
         let tensors = Selection::Machine.of(&HEADERS[0].table()).unwrap().tensors;
         let kinds = Kinds::new(&tensors, ColourBy::Role);
+        let words = |kinds: &Kinds| kinds.legend.iter().map(|(_, w)| w.clone()).collect::<Vec<_>>();
         assert_eq!(
-            kinds.legend,
+            words(&kinds),
             [
                 "feed forward",
                 "gated delta net",
@@ -176,20 +197,27 @@ mod tests {
         );
         let named = |name: &str| {
             let at = tensors.iter().position(|tensor| tensor.name == name).unwrap();
-            kinds.legend[kinds.class[at]].as_str()
+            Role::ALL[kinds.class[at]].word()
         };
         assert_eq!(named("token_embd.weight"), "embedding");
         assert_eq!(named("blk.0.ssm_conv1d.weight"), "norms, biases, kernels");
         assert_eq!(named("blk.0.attn_gate.weight"), "gated delta net");
         assert_eq!(named("blk.3.attn_q.weight"), "attention");
         assert_eq!(named("output.weight"), "output");
+        // Without some roles the others keep their classes.
+        let norms: Vec<TensorEntry> =
+            tensors.iter().filter(|tensor| tensor.dims.len() == 1).cloned().collect();
+        let few = Kinds::new(&norms, ColourBy::Role);
+        assert_eq!(few.legend, [(Role::Small as usize, Role::Small.word().to_owned())]);
+        assert!(few.class.iter().all(|&class| class == Role::Small as usize));
     }
 
     #[test]
     fn classes_follow_formats_blocks_and_tensors() {
         let tensors = Selection::Machine.of(&HEADERS[1].table()).unwrap().tensors;
         let formats = Kinds::new(&tensors, ColourBy::Format);
-        assert_eq!(formats.legend, ["F32", "Q8_0", "Q4_K", "Q6_K"]);
+        let words: Vec<&str> = formats.legend.iter().map(|(_, word)| word.as_str()).collect();
+        assert_eq!(words, ["F32", "Q8_0", "Q4_K", "Q6_K"]);
         let blocks = Kinds::new(&tensors, ColourBy::Block);
         assert_eq!(
             (blocks.ramp, blocks.class.first(), blocks.class.last()),

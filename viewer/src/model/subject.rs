@@ -3,7 +3,8 @@
 
 use wimg_core::ledger::checkpoint_name;
 use wimg_core::{
-    Checkpoint, HEADERS, HeaderFile, ImageLayout, ImageRow, Manifest, Plan, Selection,
+    Checkpoint, HEADERS, HeaderFile, ImageLayout, ImageRow, Manifest, Plan, Selected, Selection,
+    TensorTable,
 };
 
 /// Where a subject comes from, and so what can be asked of it.
@@ -64,10 +65,26 @@ impl Subject {
             Origin::Image(manifest, _) => Ok(vec![manifest.ledger.clone()]),
             Origin::Row(row) => Ok(vec![(**row).clone()]),
             Origin::Header(_) | Origin::Checkpoint(_) => {
+                // Selected once: that is most of the work.
+                let selected = self.selected(self.selection())?;
                 let layouts = [ImageLayout::beat64(), ImageLayout::beat72()];
-                layouts.iter().map(|layout| self.row(self.selection(), layout)).collect()
+                let row = |layout| {
+                    let plan = Plan::of(selected.clone(), layout, Vec::new());
+                    plan.and_then(|plan| ImageRow::new(&self.name(), &plan))
+                };
+                layouts.iter().map(|layout| row(layout).map_err(|e| e.to_string())).collect()
             }
         }
+    }
+
+    /// The tensors that a selection of its checkpoint has.
+    fn selected(&self, selection: Selection) -> Result<Selected, String> {
+        let table = match &self.origin {
+            Origin::Header(header) => header.table(),
+            Origin::Checkpoint(checkpoint) => checkpoint.table(),
+            Origin::Image(..) | Origin::Row(_) => TensorTable::default(),
+        };
+        selection.of(&table).map_err(|error| error.to_string())
     }
 
     /// The selection to show first: `machine`, or `table` where the checkpoint
@@ -82,15 +99,6 @@ impl Subject {
             Origin::Image(manifest, _) => manifest.selection.parse().unwrap_or_default(),
             Origin::Row(row) => row.selection.parse().unwrap_or_default(),
         }
-    }
-
-    /// One row of the ledger.
-    ///
-    /// # Errors
-    /// As [`Subject::plan`].
-    pub fn row(&self, selection: Selection, layout: &ImageLayout) -> Result<ImageRow, String> {
-        let plan = self.plan(selection, layout)?;
-        ImageRow::new(&self.name(), &plan).map_err(|error| error.to_string())
     }
 
     /// Its image under a layout.

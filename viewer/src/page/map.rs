@@ -279,9 +279,9 @@ fn legend(app: &App) -> Result<(), JsValue> {
     } else if app.state.colour == ColourBy::Tensor {
         add(&legend, "span", "", "Neighbouring tensors differ; point at one for its name.")?;
     }
-    for (class, word) in words.iter().enumerate() {
+    for (class, word) in words {
         let item = add(&legend, "span", "", "")?;
-        swatch(&item, class)?;
+        swatch(&item, *class)?;
         add(&item, "span", "", word)?;
     }
     Ok(())

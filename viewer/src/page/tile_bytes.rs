@@ -203,7 +203,11 @@ fn render(app: &App) -> Result<(), JsValue> {
             (0, _) => "The image's tile is what packing the checkpoint gives.".to_owned(),
             (bytes, first) => {
                 show(&app.document, "bytes-difference", true)?;
-                format!("{} bytes differ, the first is byte {}.", count(bytes), first.unwrap_or(0))
+                let first = first.unwrap_or(0);
+                match bytes {
+                    1 => format!("One byte differs, byte {first}."),
+                    _ => format!("{} bytes differ, the first is byte {first}.", count(bytes)),
+                }
             }
         };
         let class = if packed == read { "good" } else { "error" };

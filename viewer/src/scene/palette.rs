@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn classes_have_colours_of_their_own() {
         let palette = Palette::default();
-        let listed = Kinds { legend: vec![String::new(); 12], ..Kinds::default() };
+        let listed = Kinds::default();
         let mut colours: Vec<String> = (0..12).map(|c| palette.class(&listed, c)).collect();
         colours.sort();
         colours.dedup();
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn words_on_a_class_stand_out() {
-        let listed = Kinds { legend: vec![String::new(); 12], ..Kinds::default() };
+        let listed = Kinds::default();
         let inks: Vec<String> =
             (0..6).map(|class| Palette::default().paint(&listed, Paint::On(class))).collect();
         let (black, white) = ("#000000", "#ffffff");
