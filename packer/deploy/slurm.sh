@@ -37,10 +37,13 @@ wimg=${WIMG:-wimg}
 
 if [[ -z ${SLURM_ARRAY_TASK_ID:-} ]]; then
     array=$(sbatch --parsable "$0" "$config")
-    # Afterany: the report is to name those that failed too.
-    sbatch --parsable --job-name=wimg-collect --dependency="afterany:${array%%;*}" \
-        --output=wimg-collect-%j.log --open-mode=append \
-        --wrap="$(printf '%q ' "$wimg" nightly "$config" --collect --night "${array%%;*}")" >&2
+    night=${array%%;*}
+    # Afterany: the report is to name those that failed too. A worker that is
+    # requeued counts as ended for a moment, so the job looks for itself.
+    wait="while [ -n \"\$(squeue -h -j $night -o %i 2>/dev/null)\" ]; do sleep 5; done"
+    collect=$(printf '%q ' "$wimg" nightly "$config" --collect --night "$night")
+    sbatch --parsable --job-name=wimg-collect --dependency="afterany:$night" \
+        --output=wimg-collect-%j.log --open-mode=append --wrap="$wait; $collect" >&2
     echo "$array"
     exit 0
 fi

@@ -24,6 +24,7 @@ pub mod fresh;
 mod group;
 pub mod history;
 mod lock;
+pub mod page;
 mod place;
 pub mod problem;
 pub mod report;
@@ -170,10 +171,12 @@ fn lock(config: &Config) -> Result<Lock, Error> {
 }
 
 /// The report and all that goes with it. The report comes last: until it is
-/// there, the next night takes these rows for its own.
+/// there, the next night takes these rows for its own. The page shows what is
+/// in it.
 fn put_down(config: &Config, report: &Report) -> Result<(), Error> {
     let failed = |cause| Error::io(&config.root, "writing the report", cause);
     fault::at("report").map_err(failed)?;
     history::append(&config.root, report)?;
-    report.write(&config.root)
+    report.write(&config.root)?;
+    page::write(&config.root, report)
 }

@@ -136,10 +136,18 @@ impl Report {
     }
 
     fn add_image(&mut self, dir: &Path) -> Result<(), Error> {
+        self.add_image_as(dir, &name_of(dir))
+    }
+
+    /// Takes in an image under a name.
+    ///
+    /// # Errors
+    /// What is none, or cannot be read.
+    pub fn add_image_as(&mut self, dir: &Path, name: &str) -> Result<(), Error> {
         let path = dir.join(IMAGE_JSON);
         let manifest = read_text(&path)?;
         Manifest::read(manifest.as_bytes()).map_err(|error| bad(&path, "manifest", &error))?;
-        self.images.push(EmbeddedImage { path: name_of(dir), manifest });
+        self.images.push(EmbeddedImage { path: name.to_owned(), manifest });
         Ok(())
     }
 

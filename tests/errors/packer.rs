@@ -30,7 +30,7 @@ pub(crate) fn entry(
     Entry { variant, message: error.to_string(), code: error.exit_code(), cause, remedy }
 }
 
-fn said(
+pub(crate) fn said(
     variant: &'static str,
     code: u8,
     message: &str,

@@ -263,7 +263,7 @@ fn what_stands_in_a_files_place_is_named_and_never_waited_for() {
             match kind {
                 "folder" => fs::create_dir(&path).unwrap(),
                 "pipe" => {
-                    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR).unwrap()
+                    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR).unwrap();
                 }
                 // A hole: whoever reads it whole has no memory left.
                 _ => fs::File::create(&path).unwrap().set_len(1 << 40).unwrap(),

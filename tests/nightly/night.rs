@@ -145,6 +145,7 @@ const OF_RUNS: &[&str] = &[
     "run.json",
     "result.json",
     "report.json",
+    "report.html",
     "summary.txt",
     "history.jsonl",
     "ledger.jsonl",

@@ -47,7 +47,7 @@ pub(crate) fn run() -> Result<(), String> {
     std::fs::create_dir_all(&checkpoints)
         .map_err(|why| format!("cannot make the folder `{FOLDER}/checkpoints`: {why}"))?;
     write_config(&folder.join("nightly.toml"))?;
-    Step::cargo("build --release --package wimg").run()?;
+    crate::web::run(false)?;
     let program = target_dir().join("release/wimg");
     let wimg = |words: &str| Step::at(&program, "wimg", words).run();
     for (header, scale) in CHECKPOINTS {
@@ -62,9 +62,9 @@ pub(crate) fn run() -> Result<(), String> {
     say("\nThe ledger of the public checkpoints themselves:");
     wimg("ledger")?;
     say(&format!(
-        "\nThe night's report is {FOLDER}/images/report.json, in words summary.txt beside it. An\n\
-         image to load is {FOLDER}/images/CHECKPOINT/LAYOUT/current. Run the demo again: all is\n\
-         up to date then."
+        "\nThe page is {FOLDER}/images/report.html: open it in a browser. report.json and\n\
+         summary.txt beside it say how the night went. An image to load is\n\
+         {FOLDER}/images/CHECKPOINT/LAYOUT/current. Run the demo again: all is up to date then."
     ));
     Ok(())
 }
