@@ -37,12 +37,16 @@ pub(crate) fn assert_same(shown: &[Value], known: &[Value]) {
             assert_eq!(cell(shown, column).0, known[column].as_str().unwrap(), "{known}");
             cells += 1;
         }
-        for column in ["beat", "tiles", "tensors", "skew_lines", "largest_tile_lines", "free_lines"]
-        {
+        for column in ["beat", "tiles", "tensors", "skew_lines", "largest_tile_lines"] {
             let text = cell(shown, column).0;
             assert_eq!(digits(&text), known[column].to_string(), "{column} of {known}");
             cells += 1;
         }
+        let free = known["free_lines"].as_i64().unwrap();
+        let text = cell(shown, "free_lines").0;
+        assert_eq!(digits(&text), free.unsigned_abs().to_string(), "{known}");
+        assert_eq!(text.starts_with("does not fit"), free < 0, "{text}: {known}");
+        cells += 1;
         // Shown in GB and the like; exact in the tooltip.
         for column in ["row_bytes", "padding_bytes", "check_bytes"] {
             let text = cell(shown, column).1;
