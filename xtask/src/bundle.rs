@@ -49,7 +49,11 @@ pub(crate) fn run() -> Result<(), String> {
     fs::create_dir_all(&out).map_err(failed)?;
     let mut sum = 0;
     for (name, bytes) in &files {
-        fs::write(out.join(name), bytes).map_err(failed)?;
+        // What did not change is not touched: `wimg` would be built anew for it.
+        let path = out.join(name);
+        if !fs::read(&path).is_ok_and(|there| there == *bytes) {
+            fs::write(path, bytes).map_err(failed)?;
+        }
         let packed = gzipped(bytes).map_err(|why| format!("cannot gzip `{name}`: {why}"))?;
         say(&format!("{name:<12} {:>8} bytes, {packed:>7} gzipped", bytes.len()));
         sum += packed;
