@@ -40,6 +40,14 @@ pub enum Error {
     /// No GPU can be used, or it failed.
     #[error(transparent)]
     Gpu(#[from] GpuError),
+    /// A GPU found a damage that is none.
+    #[error(
+        "the GPU computed another CRC of tile {tile} than the CPU, which agrees with the image; it cannot be used"
+    )]
+    GpuCrc {
+        /// The tile's number.
+        tile: u64,
+    },
     /// The operating system refused.
     #[error("`{}`: {doing}: {cause}", shown(.path))]
     Io {
@@ -187,7 +195,7 @@ impl Error {
     /// resources (a retry may help), 5 no usable GPU.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Gpu(_) => 5,
+            Error::Gpu(_) | Error::GpuCrc { .. } => 5,
             Error::Damaged { .. } | Error::OtherSource { .. } => 1,
             Error::Config(_) => 2,
             // A path that names nothing is the caller's mistake, not the disk's.

@@ -104,8 +104,8 @@ pub struct GpuPacker {
     kernels: bool,
     sentinel: Option<u8>,
     memory: u64,
-    /// Windows submitted, oldest first.
-    flying: VecDeque<(Flight, Window)>,
+    /// Windows submitted, oldest first, and whether each is packed.
+    flying: VecDeque<(Flight, Window, bool)>,
     /// Staging and buffers to use again.
     idle: Vec<Flight>,
     timings: GpuTimings,
@@ -156,8 +156,9 @@ impl GpuPacker {
     /// What a window should hold. One that holds more, because of one large
     /// tile, is still packed where memory allows.
     pub fn window_limit(&self) -> WindowLimit {
-        let buffers = 2 * IN_FLIGHT as u64;
-        let bytes = WINDOW_BYTES.min(self.memory / buffers).min(self.device.binding_limit() / 2);
+        // A quarter is for the kernels' tables and what buffers grow by.
+        let share = self.memory / (2 * IN_FLIGHT as u64) / 4 * 3;
+        let bytes = WINDOW_BYTES.min(share).min(self.device.binding_limit() / 2);
         WindowLimit { bytes, tiles: WINDOW_TILES }
     }
 
@@ -178,21 +179,42 @@ impl GpuPacker {
         window: &Window,
         source: &[u8],
     ) -> Result<(), GpuError> {
+        let job = Job::pack(image, window, source, self.lanes_for(window))?;
+        self.fly(&job, window)
+    }
+
+    /// Uploads a window's channel bytes and has their tiles' CRCs computed, of
+    /// check words' tiles without the word; does not wait.
+    ///
+    /// # Errors
+    /// As [`GpuPacker::submit`].
+    pub fn submit_check(
+        &mut self,
+        image: &Image,
+        window: &Window,
+        channel_bytes: &[u8],
+    ) -> Result<(), GpuError> {
+        let job = Job::check(image, window, channel_bytes, self.lanes_for(window))?;
+        self.fly(&job, window)
+    }
+
+    fn lanes_for(&self, window: &Window) -> u32 {
+        let tiles = window.tasks.len();
+        self.crc_lanes.unwrap_or_else(|| tile_crc::lanes_for(tiles, self.is_software()))
+    }
+
+    fn fly(&mut self, job: &Job<'_>, window: &Window) -> Result<(), GpuError> {
         if self.flying.len() >= IN_FLIGHT {
             return Err(GpuError::Busy { in_flight: IN_FLIGHT });
         }
-        let tiles = window.tasks.len();
-        let lanes =
-            self.crc_lanes.unwrap_or_else(|| tile_crc::lanes_for(tiles, self.is_software()));
-        let job = Job::new(image, window, source, lanes)?;
         let mut flight = self.idle.pop().unwrap_or_default();
-        let held: u64 = self.flying.iter().map(|(flight, _)| flight.device_bytes()).sum();
+        let held: u64 = self.flying.iter().map(|(flight, ..)| flight.device_bytes()).sum();
         let held = held + self.idle.iter().map(Flight::device_bytes).sum::<u64>();
         let allowed = self.memory.saturating_sub(held);
-        flight.reserve(&self.device, &job, allowed, self.memory)?;
+        flight.reserve(&self.device, job, allowed, self.memory)?;
         let programs = self.kernels.then_some(&self.programs);
-        flight.submit(&self.device, programs, &job, self.sentinel, &mut self.timings)?;
-        self.flying.push_back((flight, window.clone()));
+        flight.submit(&self.device, programs, job, self.sentinel, &mut self.timings)?;
+        self.flying.push_back((flight, window.clone(), job.packs));
         Ok(())
     }
 
@@ -208,18 +230,38 @@ impl GpuPacker {
         channel_bytes: &mut [u8],
         crcs: &mut Vec<u32>,
     ) -> Result<(), GpuError> {
-        let Some((mut flight, submitted)) = self.flying.pop_front() else {
+        self.land(window, channel_bytes, crcs, true)
+    }
+
+    /// Waits for the window submitted first, to be checked, and gives its
+    /// tiles' CRCs after `crcs`' content in its order.
+    ///
+    /// # Errors
+    /// As [`GpuPacker::collect`].
+    pub fn collect_check(&mut self, window: &Window, crcs: &mut Vec<u32>) -> Result<(), GpuError> {
+        self.land(window, &mut [], crcs, false)
+    }
+
+    fn land(
+        &mut self,
+        window: &Window,
+        channel_bytes: &mut [u8],
+        crcs: &mut Vec<u32>,
+        packs: bool,
+    ) -> Result<(), GpuError> {
+        let Some((mut flight, submitted, packed)) = self.flying.pop_front() else {
             return Err(GpuError::Idle);
         };
-        if submitted != *window || channel_bytes.len() as u64 != window.channel_bytes {
+        let bytes = if packs { window.channel_bytes } else { 0 };
+        if submitted != *window || packed != packs || channel_bytes.len() as u64 != bytes {
             let error =
                 GpuError::Order { submitted: submitted.tiles.clone(), asked: window.tiles.clone() };
-            self.flying.push_front((flight, submitted));
+            self.flying.push_front((flight, submitted, packed));
             return Err(error);
         }
         flight.collect(&self.device, channel_bytes, crcs, &mut self.timings)?;
         self.timings.windows += 1;
-        self.timings.source_bytes += window.source_bytes;
+        self.timings.source_bytes += if packs { window.source_bytes } else { 0 };
         self.timings.channel_bytes += window.channel_bytes;
         self.idle.push(flight);
         Ok(())
@@ -239,9 +281,9 @@ impl GpuPacker {
         baseline::copy_seconds(&self.device, bytes)
     }
 
-    /// Destroys the device, as a reset of the driver would: for tests of what
-    /// then happens.
-    pub fn destroy_device(&self) {
-        self.device.destroy();
+    /// What destroys the device, as a reset of the driver would, whatever is
+    /// under way: for tests of what then happens.
+    pub fn destroyer(&self) -> impl Fn() + Send + Sync + 'static {
+        self.device.destroyer()
     }
 }

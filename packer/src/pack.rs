@@ -187,7 +187,7 @@ impl Built {
     /// Damage; being asked to stop; I/O.
     pub fn verify(&mut self, stop: &Stop, tell: Tell<'_>) -> Result<(), Error> {
         self.drop_pages()?;
-        let options = VerifyOptions { quick: false, source: None, limit: 8, stop: stop.clone() };
+        let options = VerifyOptions { limit: 8, stop: stop.clone(), ..VerifyOptions::default() };
         let report = verify(self.staging.dir(), &options, tell)?;
         if let Some(first) = report.damage.first() {
             return Err(Error::Unverified(format!(

@@ -247,7 +247,7 @@ fn unpack_window(
 ) -> Result<u64, Error> {
     let (image, window) = (scan.image, &job.window);
     restored.resize(usize::try_from(window.source_bytes).unwrap_or(usize::MAX), 0);
-    let damage = scan.check_tiles(window, &job.channel_bytes, restored)?;
+    let damage = scan.check_tiles(job, restored)?;
     if let Some(damage) = damage.first() {
         return Err(damaged(image, damage));
     }

@@ -1,5 +1,6 @@
 //! Verifying an image directory: all of it, or a quick look.
 
+mod ahead;
 mod files;
 
 use std::collections::BTreeSet;
@@ -12,17 +13,19 @@ use std::time::Instant;
 use rayon::prelude::*;
 use wimg_core::manifest::manifest_shards;
 use wimg_core::pack::{pack_tile, tile_slice, unpack_tile};
-use wimg_core::verify::{check_tile, compare_tile, place};
+use wimg_core::verify::{check_tile, check_tile_of_crc, compare_tile, place};
 use wimg_core::window::{ChannelRun, TileTask, Windows};
-use wimg_core::{Damage, Digest, Verifier, Window, WindowLimit};
+use wimg_core::{Damage, Digest, Image, Verifier, Window};
 
+use crate::backend::BackendOptions;
 use crate::error::Error;
 use crate::pipeline::budget::Budget;
-use crate::pipeline::{WINDOWS_BYTES, read_sources};
+use crate::pipeline::read_sources;
 use crate::progress::{Progress, Stage, Tell};
 use crate::rest;
 use crate::source::Source;
 use crate::stop::Stop;
+use ahead::Ahead;
 pub(crate) use files::{check_manifest, check_small_files};
 use files::{file_damage, or_damage};
 
@@ -40,6 +43,8 @@ pub struct VerifyOptions {
     pub source: Option<PathBuf>,
     /// Damages to keep; more are only counted. 0 keeps all.
     pub limit: usize,
+    /// What computes the tiles' CRCs: the CPU, but for `gpu`. Not of a quick look.
+    pub backend: BackendOptions,
     /// Looked at before every window.
     pub stop: Stop,
 }
@@ -59,6 +64,8 @@ pub struct VerifyReport {
     pub bytes: u64,
     /// Whether it was only a quick look.
     pub quick: bool,
+    /// The adapter of the GPU that computed the tiles' CRCs, if one did.
+    pub adapter: Option<String>,
     /// Seconds that it took.
     pub seconds: f64,
 }
@@ -95,6 +102,8 @@ impl Found {
 pub fn verify(dir: &Path, options: &VerifyOptions, tell: Tell<'_>) -> Result<VerifyReport, Error> {
     let started = Instant::now();
     let mut found = Found::up_to(options.limit);
+    let mut ahead = if options.quick { Ahead::default() } else { Ahead::open(&options.backend)? };
+    let adapter = ahead.adapter();
     let image = match StoredImage::open_damaged(dir) {
         Ok((image, damage)) => {
             found.add(damage.into_iter().filter_map(file_damage));
@@ -104,7 +113,7 @@ pub fn verify(dir: &Path, options: &VerifyOptions, tell: Tell<'_>) -> Result<Ver
             found.add(file_damage(error));
             // For its digest; where it cannot be read, that was said.
             let text = read_file(&dir.join(IMAGE_JSON), 1 << 30).ok().flatten().unwrap_or_default();
-            return Ok(report(&text, found, (0, 0), options, started));
+            return Ok(report(&text, found, (0, 0), options, adapter, started));
         }
         Err(error) => return Err(error),
     };
@@ -113,7 +122,10 @@ pub fn verify(dir: &Path, options: &VerifyOptions, tell: Tell<'_>) -> Result<Ver
     check_manifest(&image, &mut found)?;
     let files = open_channels(&image, &mut found)?;
     let scan = Scan { image: &image, files, listed, source, stop: &options.stop };
-    let read = if options.quick { scan.quick(&mut found)? } else { scan.whole(&mut found, tell)? };
+    let read = match options.quick {
+        true => scan.quick(&mut found)?,
+        false => scan.whole(&mut ahead, &mut found, tell)?,
+    };
     if let Some(source) = &scan.source {
         // What is in no tensor is compared too, and so that the source gives it.
         if rest::scan(source)? != image.manifest.rest {
@@ -125,7 +137,7 @@ pub fn verify(dir: &Path, options: &VerifyOptions, tell: Tell<'_>) -> Result<Ver
         }
         source.unchanged()?;
     }
-    Ok(report(&image.text, found, read, options, started))
+    Ok(report(&image.text, found, read, options, adapter, started))
 }
 
 fn report(
@@ -133,6 +145,7 @@ fn report(
     found: Found,
     (tiles, bytes): (u64, u64),
     options: &VerifyOptions,
+    adapter: Option<String>,
     started: Instant,
 ) -> VerifyReport {
     VerifyReport {
@@ -142,6 +155,7 @@ fn report(
         tiles,
         bytes,
         quick: options.quick,
+        adapter,
         seconds: started.elapsed().as_secs_f64(),
     }
 }
@@ -203,9 +217,12 @@ pub(crate) fn open_channels(
 
 /// A window and its channel bytes; what was not there is zeros, and the runs
 /// that it was missing from are named.
+#[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) window: Window,
     pub(crate) channel_bytes: Vec<u8>,
+    /// By tile its CRC, where a GPU has computed them; else none.
+    pub(crate) crcs: Vec<u32>,
 }
 
 /// An image whose tiles are read.
@@ -222,13 +239,18 @@ pub(crate) struct Scan<'a> {
 
 impl Scan<'_> {
     /// Every tile, every tensor and every channel. Tiles and bytes read.
-    fn whole(&self, found: &mut Found, tell: Tell<'_>) -> Result<(u64, u64), Error> {
+    fn whole(
+        &self,
+        ahead: &mut Ahead,
+        found: &mut Found,
+        tell: Tell<'_>,
+    ) -> Result<(u64, u64), Error> {
         let plan = &self.image.plan;
-        let budget = Budget::new(WINDOWS_BYTES);
+        let budget = Budget::new(ahead.budget());
         let (next, jobs) = sync_channel::<Job>(2);
         let (recycle, recycled) = sync_channel::<Vec<u8>>(8);
         let mut verifier = Verifier::new(plan);
-        let windows = plan.windows(WindowLimit::default());
+        let windows = plan.windows(ahead.window_limit());
         let mut hashers = vec![blake3::Hasher::new(); self.files.len()];
         let total =
             plan.image().channel_lines().iter().sum::<u64>() * plan.image().layout().line_bytes;
@@ -236,9 +258,9 @@ impl Scan<'_> {
         std::thread::scope(|scope| {
             let budget = &budget;
             let reader = scope.spawn(move || self.read_windows(windows, budget, &recycled, &next));
-            let check = || {
+            let mut check = || {
                 let mut restored = Vec::new();
-                for job in jobs {
+                while let Some(job) = ahead.next(plan.image(), &jobs)? {
                     self.check_window(&job, &mut verifier, &mut hashers, &mut restored, found)?;
                     tiles += job.window.tasks.len() as u64;
                     bytes += job.window.channel_bytes;
@@ -287,7 +309,7 @@ impl Scan<'_> {
             }
             channel_bytes.resize(len, 0);
             self.read_runs(&window.runs, &mut channel_bytes)?;
-            if next.send(Job { window, channel_bytes }).is_err() {
+            if next.send(Job { window, channel_bytes, crcs: Vec::new() }).is_err() {
                 break;
             }
         }
@@ -320,7 +342,7 @@ impl Scan<'_> {
         let window = &job.window;
         restored.resize(usize::try_from(window.source_bytes).unwrap_or(usize::MAX), 0);
         let (damage, hashed) = rayon::join(
-            || self.check_tiles(window, &job.channel_bytes, restored),
+            || self.check_tiles(job, restored),
             || self.hash_runs(window, &job.channel_bytes, hashers),
         );
         hashed?;
@@ -333,16 +355,12 @@ impl Scan<'_> {
     }
 
     /// Each tile's damage, in order, and its rows put back (but of kernels).
-    pub(crate) fn check_tiles(
-        &self,
-        window: &Window,
-        channel_bytes: &[u8],
-        restored: &mut [u8],
-    ) -> Result<Vec<Damage>, Error> {
+    pub(crate) fn check_tiles(&self, job: &Job, restored: &mut [u8]) -> Result<Vec<Damage>, Error> {
         let image = self.image.plan.image();
-        let checks = split_by_rows(window, image.tensors(), restored);
-        let damage = checks.into_par_iter().with_min_len(8).map(|(task, rows)| {
-            let tile = tile_slice(task, channel_bytes)?;
+        let checks = split_by_rows(&job.window, image.tensors(), restored);
+        let checks = checks.into_par_iter().with_min_len(8).enumerate();
+        let damage = checks.map(|(at, (task, rows))| {
+            let tile = tile_slice(task, &job.channel_bytes)?;
             if let Some(rows) = rows {
                 unpack_tile(image, &TileTask { source: 0, ..*task }, tile, rows)?;
             }
@@ -352,7 +370,7 @@ impl Scan<'_> {
                 return Ok(vec![Damage::Missing { place: place(image, &task.tile) }]);
             }
             match usize::try_from(task.tile.index).ok().and_then(|i| self.listed.get(i)) {
-                Some(&listed) => Ok(check_tile(image, task, tile, listed)?),
+                Some(&listed) => checked(image, task, tile, job.crcs.get(at).copied(), listed),
                 None => Ok(Vec::new()),
             }
         });
@@ -444,6 +462,22 @@ impl Scan<'_> {
     }
 }
 
+/// A tile's damage. What a GPU's CRC finds, the CPU must find too.
+fn checked(
+    image: &Image,
+    task: &TileTask,
+    tile: &[u8],
+    gpu_crc: Option<u32>,
+    listed: u32,
+) -> Result<Vec<Damage>, Error> {
+    let Some(crc) = gpu_crc else { return Ok(check_tile(image, task, tile, listed)?) };
+    let found = check_tile_of_crc(image, task, tile, crc, listed)?;
+    if !found.is_empty() && found != check_tile(image, task, tile, listed)? {
+        return Err(Error::GpuCrc { tile: task.tile.index });
+    }
+    Ok(found)
+}
+
 /// What a window costs while it is verified: its channel bytes and its rows.
 pub(crate) fn weight(window: &Window) -> u64 {
     window.channel_bytes + window.source_bytes
@@ -493,5 +527,45 @@ impl ChannelFile {
                 .map_err(|cause| Error::io(&self.path, "reading it", cause)),
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wimg_core::pack::pack_window;
+    use wimg_core::{Format, Plan, Selected, Selection, TensorEntry, WindowLimit};
+
+    #[test]
+    fn a_gpus_crc_is_believed_only_where_the_cpu_agrees() {
+        let tensor = TensorEntry {
+            name: "a".to_owned(),
+            format: Format::F32,
+            dims: vec![6, 50],
+            kernel: false,
+            streamed: false,
+        };
+        let selected = Selected {
+            selection: Selection::Table,
+            tensors: vec![tensor],
+            sources: vec![0],
+            passes: Vec::new(),
+            step: false,
+        };
+        let source = wimg_core::Source { shard: 0, offset: 0, len: 1200 };
+        let plan = Plan::of(selected, &"1x16/4+check".parse().unwrap(), vec![source]).unwrap();
+        let window = plan.windows(WindowLimit::default()).next().unwrap();
+        let mut packed = vec![0; usize::try_from(window.channel_bytes).unwrap()];
+        let crcs = pack_window(plan.image(), &window, &[7; 1200], &mut packed).unwrap();
+        let (image, task, crc) = (plan.image(), &window.tasks[1], crcs[1]);
+        let mut tile = tile_slice(task, &packed).unwrap().to_vec();
+        assert_eq!(checked(image, task, &tile, Some(crc), crc).unwrap(), []);
+        let wrong = checked(image, task, &tile, Some(crc ^ 1), crc).unwrap_err();
+        assert!(matches!(wrong, Error::GpuCrc { tile: 1 }), "{wrong}");
+        // Damage that both see.
+        tile[5] ^= 1;
+        let by_cpu = checked(image, task, &tile, None, crc).unwrap();
+        let Damage::TileCrc { crc: actual, .. } = &by_cpu[0] else { panic!("{by_cpu:?}") };
+        assert_eq!(checked(image, task, &tile, Some(*actual), crc).unwrap(), by_cpu);
     }
 }

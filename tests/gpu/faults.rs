@@ -23,7 +23,7 @@ fn a_device_destroyed_under_load_is_an_error() {
         for filled in &windows[..in_flight] {
             packer.submit(made.plan.image(), &filled.window, &filled.source).unwrap();
         }
-        packer.destroy_device();
+        packer.destroyer()();
         // What was in flight may still come, or be lost; what comes is right.
         for filled in &windows[..in_flight] {
             if let Err(error) = collect(&mut packer, &filled.window) {

@@ -9,9 +9,11 @@
 #![expect(clippy::print_stdout, reason = "a run says on which adapter it ran, and over how much")]
 
 mod bites;
+mod checks;
 mod compare;
 mod edges;
 mod faults;
+mod images;
 mod made;
 
 use std::cell::{Cell, RefCell};

@@ -13,7 +13,7 @@ use crate::error::ImageError;
 use crate::escape::Escaped;
 use crate::image::Image;
 use crate::manifest::{Contents, Manifest, ManifestFile, ManifestRest, ManifestTensor, RestRange};
-use crate::pack::tile_crc::read_tile_crc;
+use crate::pack::tile_crc::{check_word, read_tile_crc};
 use crate::pack::{PackError, padding_damage, tile_slice, unpack_tile};
 use crate::plan::Plan;
 use crate::tensor_crc::TensorCrcs;
@@ -232,8 +232,21 @@ pub fn check_tile(
     tile: &[u8],
     listed: u32,
 ) -> Result<Vec<Damage>, PackError> {
-    let (crc, word) = read_tile_crc(tile, image.layout().check)
-        .ok_or(PackError::Tile { tile: task.tile.index })?;
+    let check = image.layout().check;
+    let (crc, _) = read_tile_crc(tile, check).ok_or(PackError::Tile { tile: task.tile.index })?;
+    check_tile_of_crc(image, task, tile, crc, listed)
+}
+
+/// As [`check_tile`], of a tile whose CRC was computed elsewhere.
+pub fn check_tile_of_crc(
+    image: &Image,
+    task: &TileTask,
+    tile: &[u8],
+    crc: u32,
+    listed: u32,
+) -> Result<Vec<Damage>, PackError> {
+    let word =
+        check_word(tile, image.layout().check).ok_or(PackError::Tile { tile: task.tile.index })?;
     let mut found = Vec::new();
     if crc != listed || word.is_some_and(|word| word != crc) {
         found.push(Damage::TileCrc { place: place(image, &task.tile), crc, word, listed });

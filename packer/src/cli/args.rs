@@ -117,6 +117,8 @@ pub(crate) struct VerifyArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) backend: CheckBackendArgs,
 }
 
 #[derive(Debug, ArgsOf)]
@@ -295,6 +297,30 @@ pub(crate) struct BackendArgs {
             .try_map(|name| name.parse::<Backend>()),
     )]
     backend: Backend,
+    #[command(flatten)]
+    gpu: GpuArgs,
+}
+
+/// What checks tiles.
+#[derive(Debug, ArgsOf)]
+#[command(next_help_heading = "Backend")]
+pub(crate) struct CheckBackendArgs {
+    /// What computes the tiles' CRCs: a GPU must be sent all bytes, so that it is seldom the faster
+    #[arg(
+        long,
+        default_value = "cpu",
+        conflicts_with = "quick",
+        value_parser = PossibleValuesParser::new([Backend::Cpu, Backend::Gpu].map(Backend::name))
+            .try_map(|name| name.parse::<Backend>()),
+    )]
+    backend: Backend,
+    #[command(flatten)]
+    gpu: GpuArgs,
+}
+
+/// Which GPU, and how much of it.
+#[derive(Debug, ArgsOf)]
+struct GpuArgs {
     /// The GPU: its number among `wimg devices`, or a part of its name
     #[arg(long, value_name = "ADAPTER")]
     gpu: Option<String>,
@@ -306,10 +332,23 @@ pub(crate) struct BackendArgs {
 impl BackendArgs {
     /// What the flags say.
     pub(crate) fn options(&self) -> BackendOptions {
+        BackendOptions { backend: self.backend, gpu: self.gpu.options() }
+    }
+}
+
+impl CheckBackendArgs {
+    /// What the flags say.
+    pub(crate) fn options(&self) -> BackendOptions {
+        BackendOptions { backend: self.backend, gpu: self.gpu.options() }
+    }
+}
+
+impl GpuArgs {
+    fn options(&self) -> GpuOptions {
         let mut gpu = GpuOptions::default();
         gpu.adapter.clone_from(&self.gpu);
         gpu.memory = self.gpu_memory << 20;
-        BackendOptions { backend: self.backend, gpu }
+        gpu
     }
 }
 

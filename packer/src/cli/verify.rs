@@ -18,6 +18,7 @@ pub(crate) fn run(args: &VerifyArgs, console: &mut Console<'_>) -> Result<(), Fa
         quick: args.quick,
         source: args.source.clone(),
         limit: args.limit,
+        backend: args.backend.options(),
         stop: Stop::default(),
     };
     let report = {
@@ -79,6 +80,8 @@ fn summary(report: &VerifyReport) -> Record {
         ("tiles", report.tiles.into()),
         ("bytes", report.bytes.into()),
         ("quick", report.quick.into()),
+        ("backend", if report.adapter.is_some() { "gpu" } else { "cpu" }.into()),
+        ("adapter", report.adapter.clone().into()),
         ("seconds", report.seconds.into()),
     ])
 }

@@ -134,9 +134,10 @@ impl Device {
         self.fault.get().unwrap_or_else(|| GpuError::Lost { why: what.to_owned() })
     }
 
-    /// Destroys the device.
-    pub(super) fn destroy(&self) {
-        self.device.destroy();
+    /// What destroys the device.
+    pub(super) fn destroyer(&self) -> impl Fn() + Send + Sync + 'static {
+        let device = self.device.clone();
+        move || device.destroy()
     }
 }
 

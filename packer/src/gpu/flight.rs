@@ -13,8 +13,8 @@ use super::{GpuError, GpuTimings};
 
 /// Bytes that one thread copies to or from staging at a time.
 const COPY_BYTES: usize = 1 << 20;
-/// Buffers grow by whole MiB.
-const GROW_BYTES: u64 = 1 << 20;
+/// Buffers' sizes are multiples of this.
+const GROW_BYTES: u64 = 1 << 16;
 
 /// A window on its way, or between two windows.
 #[derive(Debug, Default)]
@@ -47,7 +47,8 @@ impl Side {
     fn new(device: &Device, size: u64, up: bool) -> Side {
         use wgpu::BufferUsages as Usage;
         let (name, used, copied, mapped) = if up {
-            let used = Usage::STORAGE | Usage::UNIFORM;
+            // What is only checked is copied to where `tile_crc` reads it.
+            let used = Usage::STORAGE | Usage::UNIFORM | Usage::COPY_SRC;
             ("up", used, (Usage::COPY_DST, Usage::COPY_SRC), Usage::MAP_WRITE)
         } else {
             let used = Usage::STORAGE | Usage::COPY_DST;
@@ -126,8 +127,10 @@ impl Flight {
             }
         }
         let room = |needed: u64, side: Option<&Side>| {
-            let size = needed.next_multiple_of(GROW_BYTES).min(device.binding_limit());
-            size.max(Side::size(side))
+            // More than is needed, so that windows of about one size find room
+            // in what the first one made.
+            let size = (needed + needed / 8).next_multiple_of(GROW_BYTES);
+            size.min(device.binding_limit()).max(Side::size(side))
         };
         let (up, down) =
             (room(regions.up, self.up.as_ref()), room(regions.down, self.down.as_ref()));
@@ -283,9 +286,13 @@ fn encode(
         number += 1;
     };
     stamp(&mut encoder);
+    let first = if job.packs { 0 } else { regions.crc.offset };
     if let Some(staging) = &up.staging {
-        let bytes = regions.up.next_multiple_of(4);
-        encoder.copy_buffer_to_buffer(staging, 0, &up.buffer, 0, bytes);
+        let bytes = regions.up.next_multiple_of(4) - first;
+        encoder.copy_buffer_to_buffer(staging, first, &up.buffer, first, bytes);
+    }
+    if !job.packs {
+        encoder.copy_buffer_to_buffer(up.host(), 0, &down.buffer, 0, job.channel_bytes);
     }
     stamp(&mut encoder);
     let packers = (0..).zip(job.groups()).zip(regions.packers);
@@ -314,8 +321,9 @@ fn encode(
     }
     stamp(&mut encoder);
     if let Some(staging) = &down.staging {
-        let bytes = regions.down.next_multiple_of(4);
-        encoder.copy_buffer_to_buffer(&down.buffer, 0, staging, 0, bytes);
+        let first = if job.packs { 0 } else { regions.crcs.offset };
+        let bytes = regions.down.next_multiple_of(4) - first;
+        encoder.copy_buffer_to_buffer(&down.buffer, first, staging, first, bytes);
     }
     stamp(&mut encoder);
     if let Some(clock) = clock {

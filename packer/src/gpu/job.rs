@@ -22,12 +22,14 @@ use wimg_shaders::transpose::TransposeTile;
 /// Bytes of the vectors that `tile_crc` reads.
 const VECTOR_BYTES: u64 = 16;
 
-/// A window as the GPU gets it.
+/// A window as the GPU gets it: to be packed, or to be checked.
 #[derive(Debug)]
 pub(super) struct Job<'a> {
     /// The window's tiles.
     pub(super) tiles: Range<u64>,
-    /// Its source bytes.
+    /// Whether it is packed; else its channel bytes are there and are checked.
+    pub(super) packs: bool,
+    /// Its source bytes, or the channel bytes that are checked.
     pub(super) source: &'a [u8],
     /// Bytes of its channels.
     pub(super) channel_bytes: u64,
@@ -50,7 +52,7 @@ pub(super) struct Region {
 /// Where the parts of a job lie in the buffers that go up and come down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Regions {
-    /// Up: the source bytes and the words that a kernel may read past them.
+    /// Up: what the job brings, and the words that a kernel may read past it.
     pub(super) source: Region,
     /// Up, by packing kernel: its tiles, and by workgroup its tile.
     pub(super) packers: [(Region, Region); 3],
@@ -60,7 +62,7 @@ pub(super) struct Regions {
     pub(super) weights: Region,
     /// Bytes that go up.
     pub(super) up: u64,
-    /// Down: the channel bytes.
+    /// Down: the channel bytes; none where the host has them.
     pub(super) channel: Region,
     /// Down: the channel bytes in whole vectors, as `tile_crc` reads them.
     pub(super) vectors: Region,
@@ -71,16 +73,52 @@ pub(super) struct Regions {
 }
 
 impl<'a> Job<'a> {
-    /// What the GPU is told of a window, with `lanes` lanes a tile in `tile_crc`.
-    pub(super) fn new(
+    /// A window to be packed, with `lanes` lanes a tile in `tile_crc`.
+    pub(super) fn pack(
         image: &Image,
         window: &Window,
         source: &'a [u8],
         lanes: u32,
     ) -> Result<Job<'a>, GpuError> {
         check_source(window, source)?;
-        let mut job = Job {
+        let mut job = Job::new(window, source, lanes, true);
+        for task in &window.tasks {
+            let refuse = PackError::Tile { tile: task.tile.index };
+            job.push(image, window, task).ok_or(refuse)?;
+        }
+        Ok(job)
+    }
+
+    /// A window whose tiles' CRCs are wanted of the channel bytes that are there.
+    pub(super) fn check(
+        image: &Image,
+        window: &Window,
+        channel_bytes: &'a [u8],
+        lanes: u32,
+    ) -> Result<Job<'a>, GpuError> {
+        if bytes(channel_bytes) != window.channel_bytes {
+            let length = PackError::Length {
+                tiles: window.tiles.clone(),
+                what: "channel bytes",
+                actual: bytes(channel_bytes),
+                expected: window.channel_bytes,
+            };
+            return Err(length.into());
+        }
+        let mut job = Job::new(window, channel_bytes, lanes, false);
+        let check = image.layout().check;
+        for task in &window.tasks {
+            let refuse = PackError::Tile { tile: task.tile.index };
+            let place = Place::of(window, task, 0, 0);
+            place.and_then(|place| job.crc.push(place, check, false)).ok_or(refuse)?;
+        }
+        Ok(job)
+    }
+
+    fn new(window: &Window, source: &'a [u8], lanes: u32, packs: bool) -> Job<'a> {
+        Job {
             tiles: window.tiles.clone(),
+            packs,
             source,
             channel_bytes: window.channel_bytes,
             lanes,
@@ -89,12 +127,7 @@ impl<'a> Job<'a> {
             transpose: transpose::table(),
             crc: CrcTable::default(),
             weights: weights(lanes),
-        };
-        for task in &window.tasks {
-            let refuse = PackError::Tile { tile: task.tile.index };
-            job.push(image, window, task).ok_or(refuse)?;
         }
-        Ok(job)
     }
 
     fn push(&mut self, image: &Image, window: &Window, task: &TileTask) -> Option<()> {
@@ -108,7 +141,7 @@ impl<'a> Job<'a> {
                 transpose::push(&mut self.transpose, place, shape, bytes)?;
             }
         }
-        self.crc.push(place, image.layout().check)
+        self.crc.push(place, image.layout().check, true)
     }
 
     /// By packing kernel: its tiles, by workgroup its tile, and its workgroups.
@@ -158,7 +191,7 @@ impl<'a> Job<'a> {
             crc,
             weights,
             up,
-            channel: Region { offset: 0, len: self.channel_bytes },
+            channel: Region { offset: 0, len: if self.packs { self.channel_bytes } else { 0 } },
             vectors: Region { offset: 0, len: vectors },
             crcs,
             down: crcs.offset + crcs.len,

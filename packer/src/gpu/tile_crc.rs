@@ -42,15 +42,21 @@ pub(super) struct CrcTable {
 }
 
 impl CrcTable {
-    /// Adds a tile. `None` where it has no room for its check word.
-    pub(super) fn push(&mut self, place: Place, check: bool) -> Option<()> {
+    /// Adds a tile whose check word, if it has one, is written or left as it
+    /// is. `None` where it has no room for the word.
+    pub(super) fn push(&mut self, place: Place, check: bool, write: bool) -> Option<()> {
         let words = place.words.checked_sub(u32::from(check))?;
         let start = match self.start {
             Some((last, start)) if last == words => start,
             _ => crc_of_zeros(words),
         };
         self.start = Some((words, start));
-        self.tiles.push(CrcTile { first: place.dest, words, start, check: u32::from(check) });
+        self.tiles.push(CrcTile {
+            first: place.dest,
+            words,
+            start,
+            check: u32::from(check && write),
+        });
         Some(())
     }
 

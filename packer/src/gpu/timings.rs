@@ -7,7 +7,7 @@ pub struct GpuTimings {
     pub windows: u64,
     /// Bytes of the checkpoint that went up.
     pub source_bytes: u64,
-    /// Bytes of the channels that came down.
+    /// Bytes of the channels that came down, or went up to be checked.
     pub channel_bytes: u64,
     /// The host's seconds of copying into staging.
     pub upload: f64,

@@ -89,7 +89,7 @@ pub(super) fn look(
         }
     }
     let quick = !care.verify_full;
-    let options = VerifyOptions { quick, limit: 1, stop: stop.clone(), source: None };
+    let options = VerifyOptions { quick, limit: 1, stop: stop.clone(), ..VerifyOptions::default() };
     let report = verify(dir, &options, &|_| {})?;
     match report.damage.first() {
         Some(first) => {

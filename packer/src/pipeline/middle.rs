@@ -17,7 +17,7 @@ use super::stages::Stages;
 const CPU_BYTES: u64 = 128 << 20;
 /// Bytes of all windows in flight with a GPU, whose windows are larger: with
 /// its staging this stays under 512 MiB.
-const GPU_BYTES: u64 = 224 << 20;
+pub(crate) const GPU_BYTES: u64 = 224 << 20;
 /// Rounds of the trial: in the first one buffers are made.
 const TRIAL_ROUNDS: u32 = 2;
 
@@ -95,16 +95,7 @@ impl Middle {
     /// # Errors
     /// `gpu` without one that can be used. `auto` then takes the CPU.
     pub fn open(options: &BackendOptions) -> Result<Middle, Error> {
-        let mut middle = Middle {
-            gpu: None,
-            fallback: options.backend == Backend::Auto,
-            limit: WindowLimit::default(),
-            budget: CPU_BYTES,
-            trial: 0,
-            gathered: Vec::new(),
-            flying: VecDeque::new(),
-            report: BackendReport::default(),
-        };
+        let fallback = options.backend == Backend::Auto;
         let wanted = match options.backend {
             Backend::Cpu => false,
             Backend::Gpu => true,
@@ -116,27 +107,54 @@ impl Middle {
             }
         };
         if !wanted {
-            return Ok(middle);
+            return Ok(Middle::cpu());
         }
         match GpuPacker::open(&options.gpu) {
-            Ok(gpu) if middle.fallback && gpu.is_software() => {}
-            Ok(gpu) => {
-                middle.limit = gpu.window_limit();
-                middle.budget = GPU_BYTES;
-                middle.report.adapter = Some(gpu.info().name.clone());
-                middle.report.driver = Some(gpu.info().driver.clone());
-                middle.trial = if middle.fallback { TRIAL_ROUNDS } else { 0 };
-                middle.gpu = Some(gpu);
+            Ok(gpu) if fallback && gpu.is_software() => Ok(Middle::cpu()),
+            Ok(gpu) if fallback => Ok(Middle::auto(gpu, TRIAL_ROUNDS)),
+            Ok(gpu) => Ok(Middle::gpu(gpu)),
+            Err(error) if fallback => {
+                let mut middle = Middle::cpu();
+                middle.report.note = Some(error.to_string());
+                Ok(middle)
             }
-            Err(error) if middle.fallback => middle.report.note = Some(error.to_string()),
-            Err(error) => return Err(error.into()),
+            Err(error) => Err(error.into()),
         }
-        Ok(middle)
     }
 
     /// The CPU.
-    pub fn cpu() -> Result<Middle, Error> {
-        Middle::open(&BackendOptions { backend: Backend::Cpu, ..BackendOptions::default() })
+    pub fn cpu() -> Middle {
+        Middle {
+            gpu: None,
+            fallback: false,
+            limit: WindowLimit::default(),
+            budget: CPU_BYTES,
+            trial: 0,
+            gathered: Vec::new(),
+            flying: VecDeque::new(),
+            report: BackendReport::default(),
+        }
+    }
+
+    /// A GPU, and nothing where it fails.
+    pub fn gpu(gpu: GpuPacker) -> Middle {
+        Middle {
+            limit: gpu.window_limit(),
+            budget: GPU_BYTES,
+            report: BackendReport {
+                adapter: Some(gpu.info().name.clone()),
+                driver: Some(gpu.info().driver.clone()),
+                ..BackendReport::default()
+            },
+            gpu: Some(gpu),
+            ..Middle::cpu()
+        }
+    }
+
+    /// A GPU that so many rounds hold against the CPU, of which the faster one
+    /// stays; the CPU takes over where it fails.
+    pub fn auto(gpu: GpuPacker, rounds: u32) -> Middle {
+        Middle { fallback: true, trial: rounds, ..Middle::gpu(gpu) }
     }
 
     /// What a window should hold.
@@ -151,7 +169,10 @@ impl Middle {
 
     /// Whether a job must be collected before another is submitted.
     pub fn is_full(&self) -> bool {
-        self.flying.len() >= self.gpu.as_ref().map_or(1, GpuPacker::in_flight)
+        // A round of the trial starts when the one before has left, so that
+        // nothing else is timed with it.
+        let tries = self.trial > 0 && self.gpu.is_some() && !self.flying.is_empty();
+        tries || self.flying.len() >= self.gpu.as_ref().map_or(1, GpuPacker::in_flight)
     }
 
     /// How long to wait for another job before what is there is worked off.
@@ -190,15 +211,12 @@ impl Middle {
         Ok(())
     }
 
-    /// No more jobs come now: what the trial has gathered is submitted.
+    /// No more jobs come now: the trial's round is what was gathered.
     ///
     /// # Errors
     /// As [`Middle::submit`].
     pub fn flush(&mut self, image: &Image) -> Result<(), Error> {
-        for job in std::mem::take(&mut self.gathered) {
-            self.submit_now(image, job)?;
-        }
-        Ok(())
+        if self.gathered.is_empty() { Ok(()) } else { self.try_round(image) }
     }
 
     /// The oldest job, packed; `None` when none is in flight.

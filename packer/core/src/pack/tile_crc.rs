@@ -26,3 +26,10 @@ pub fn read_tile_crc(tile: &[u8], check: bool) -> Option<(u32, Option<u32>)> {
     let (body, word) = tile.split_last_chunk::<CHECK>()?;
     Some((crc32c(body), Some(u32::from_le_bytes(*word))))
 }
+
+/// The word that a tile carries, if it carries one. `None` as of
+/// [`read_tile_crc`].
+pub fn check_word(tile: &[u8], check: bool) -> Option<Option<u32>> {
+    let word = || tile.last_chunk::<CHECK>().map(|word| u32::from_le_bytes(*word));
+    if check { word().map(Some) } else { Some(None) }
+}
