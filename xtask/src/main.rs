@@ -22,7 +22,9 @@ usage: cargo xtask COMMAND
                                are installed as root on Debian, or with --install
   demo                         make eight narrow checkpoints and pack them in three
                                layouts, as a night does; print the ledger
-  bench [-- ARGS]              run the benchmarks; ARGS go to `cargo bench`
+  bench                        pack and verify a checkpoint of over 4 GiB, against `cp`;
+                               needs 20 GB under target/
+  bench --kernels [-- ARGS]    the core's functions; ARGS go to `cargo bench`
   fuzz SECONDS                 look for inputs that break what must hold, all
                                targets in turn; needs a nightly toolchain
   gpu-check                    build the one program that checks and measures a GPU,
@@ -43,7 +45,8 @@ enum Chore {
     Fuzz {
         seconds: u64,
     },
-    Bench {
+    Bench,
+    Kernels {
         args: Vec<String>,
     },
     GpuCheck,
@@ -67,7 +70,8 @@ impl Chore {
             ["test", "--install"] => Ok(Chore::Test { install: true, args }),
             ["demo"] if args.is_empty() => Ok(Chore::Demo),
             ["gpu-check"] if args.is_empty() => Ok(Chore::GpuCheck),
-            ["bench"] => Ok(Chore::Bench { args }),
+            ["bench"] if args.is_empty() => Ok(Chore::Bench),
+            ["bench", "--kernels"] => Ok(Chore::Kernels { args }),
             ["fuzz", seconds] if args.is_empty() => match seconds.parse() {
                 Ok(seconds) => Ok(Chore::Fuzz { seconds }),
                 Err(_) => Err(format!("`{seconds}` is no number of seconds")),
@@ -97,7 +101,8 @@ fn main() -> ExitCode {
         Chore::Test { install, args } => test::run(install, &args),
         Chore::Demo => demo::run(),
         Chore::GpuCheck => gpu_check::run(),
-        Chore::Bench { args } => bench::run(&args),
+        Chore::Bench => bench::run(),
+        Chore::Kernels { args } => bench::kernels(&args),
         Chore::Fuzz { seconds } => fuzz::run(seconds),
         Chore::Web { page_only } => web::run(page_only),
         Chore::Bundle => web::bundle(),
@@ -127,7 +132,8 @@ mod tests {
             Ok(Chore::Test { install: false, args: args.clone() })
         );
         assert_eq!(parse("test --install"), Ok(Chore::Test { install: true, args: Vec::new() }));
-        assert_eq!(parse("bench -- --test tidy"), Ok(Chore::Bench { args }));
+        assert_eq!(parse("bench --kernels -- --test tidy"), Ok(Chore::Kernels { args }));
+        assert_eq!(parse("bench"), Ok(Chore::Bench));
     }
 
     #[test]
