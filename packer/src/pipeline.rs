@@ -4,34 +4,32 @@
 //! A window is in one stage at a time; the budget bounds the bytes of all
 //! windows in flight, whatever the checkpoint.
 
+mod block;
 pub mod budget;
 pub mod cpu;
+mod disk;
 pub mod lockstep;
 pub mod middle;
+mod output;
 pub mod stages;
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 
-use rayon::prelude::*;
 use rustix::fs::Advice;
-use wimg_core::manifest::{Contents, ManifestFile};
+use wimg_core::manifest::Contents;
 use wimg_core::tensor_crc::TensorCrcs;
 use wimg_core::window::SourceRange;
-use wimg_core::{Digest, Plan, Window, WindowLimit};
+use wimg_core::{Plan, Window, WindowLimit};
 
 use crate::error::Error;
-use crate::fault;
 use crate::progress::{Progress, Stage, Tell};
 use crate::source::Source;
 use crate::stop::Stop;
-use crate::store::{Staging, TILES_CRC, channel_name};
+use crate::store::Staging;
 use budget::Budget;
 use lockstep::Member;
 use middle::{Job, Middle};
+use output::Output;
 use stages::{Clock, Clocks};
 
 /// Bytes of all windows in flight: the most a pack holds besides headers.
@@ -258,90 +256,4 @@ fn write_windows(
         budget.give(bytes);
     }
     Ok(())
-}
-
-/// A channel's file as it grows.
-struct ChannelFile {
-    path: PathBuf,
-    file: File,
-    hasher: blake3::Hasher,
-}
-
-/// The files that the pipeline writes.
-struct Output {
-    line_bytes: u64,
-    total: u64,
-    channels: Vec<ChannelFile>,
-    crcs_path: PathBuf,
-    crcs: BufWriter<File>,
-    crcs_hasher: blake3::Hasher,
-    crcs_len: u64,
-}
-
-impl Output {
-    fn create(plan: &Plan, staging: &Staging) -> Result<Output, Error> {
-        let image = plan.image();
-        let mut channels = Vec::new();
-        for channel in 0..image.channel_lines().len() {
-            let (path, file) = staging.create_file(&channel_name(channel))?;
-            channels.push(ChannelFile { path, file, hasher: blake3::Hasher::new() });
-        }
-        let (crcs_path, file) = staging.create_file(TILES_CRC)?;
-        let line_bytes = image.layout().line_bytes;
-        Ok(Output {
-            line_bytes,
-            total: image.channel_lines().iter().sum::<u64>() * line_bytes,
-            channels,
-            crcs_path,
-            crcs: BufWriter::with_capacity(1 << 18, file),
-            crcs_hasher: blake3::Hasher::new(),
-            crcs_len: 0,
-        })
-    }
-
-    /// Hashes and writes a window: each channel's run at its place.
-    fn write(&mut self, job: &Job) -> Result<(), Error> {
-        let line_bytes = self.line_bytes;
-        let runs = job.window.runs.par_iter().zip(&mut self.channels);
-        runs.filter(|(run, _)| run.lines > 0).try_for_each(|(run, channel)| {
-            let start = usize::try_from(run.at).unwrap_or(usize::MAX);
-            let len = usize::try_from(run.lines * line_bytes).unwrap_or(usize::MAX);
-            let bytes = job.channel_bytes.get(start..).and_then(|bytes| bytes.get(..len));
-            let bytes = bytes.ok_or(Error::Stopped("writing"))?;
-            channel.hasher.update(bytes);
-            let written = write_all_at(&channel.file, bytes, run.line * line_bytes);
-            written.map_err(|cause| Error::io(&channel.path, "writing it", cause))
-        })?;
-        let words: Vec<u8> = job.crcs.iter().flat_map(|crc| crc.to_le_bytes()).collect();
-        self.crcs_hasher.update(&words);
-        self.crcs_len += words.len() as u64;
-        let written = self.crcs.write_all(&words);
-        written.map_err(|cause| Error::io(&self.crcs_path, "writing it", cause))
-    }
-
-    /// Waits until the disk has all of it; the channels' digests and `tiles.crc`.
-    fn finish(self) -> Result<(Vec<Digest>, ManifestFile), Error> {
-        let failed = |path: &PathBuf, cause| Error::io(path, "syncing it", cause);
-        fault::at("sync").map_err(|cause| failed(&self.crcs_path, cause))?;
-        let crcs =
-            self.crcs.into_inner().map_err(|error| failed(&self.crcs_path, error.into_error()))?;
-        crcs.sync_all().map_err(|cause| failed(&self.crcs_path, cause))?;
-        let digests = self.channels.par_iter().map(|channel| {
-            let synced = fault::at("sync").and_then(|()| channel.file.sync_all());
-            synced.map_err(|cause| failed(&channel.path, cause))?;
-            Ok(Digest::finish(&channel.hasher))
-        });
-        let blake3 = Digest::finish(&self.crcs_hasher);
-        Ok((digests.collect::<Result<_, Error>>()?, ManifestFile { length: self.crcs_len, blake3 }))
-    }
-}
-
-/// Writes a channel's run, or as much of it as a test wants.
-fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> std::io::Result<()> {
-    fault::at("write")?;
-    if let Some(part) = fault::cut(bytes.len()) {
-        file.write_all_at(bytes.get(..part).unwrap_or_default(), offset)?;
-        fault::strike()?;
-    }
-    file.write_all_at(bytes, offset)
 }
