@@ -122,7 +122,7 @@ mod tests {
             tiles_crc: contents.tiles_crc,
             rest: None,
             plan: none,
-            tensors: tensors(&plan, &contents.tensor_crcs),
+            tensors: tensors(&plan, &contents.tensor_crcs).collect(),
             digest: none,
         }
     }
