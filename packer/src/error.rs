@@ -194,7 +194,6 @@ impl Error {
             Error::Source(SourceError::Open { cause, .. }) if is_missing(cause) => 3,
             Error::Io { cause, .. } if is_missing(cause) => 3,
             Error::Source(error) if error.is_io() => 4,
-            Error::Synth(SynthError::Io { .. } | SynthError::Space { .. }) => 4,
             Error::Io { .. } | Error::Space { .. } | Error::Write(_) => 4,
             Error::Unverified(_) | Error::Stopped(_) => 4,
             Error::Interrupted | Error::Held { .. } => 4,

@@ -85,9 +85,9 @@ pub fn words(folder: &Path, words: &[&str]) -> Ran {
 /// Waits until a program that `WIMG_FAULT` pauses has come to that point.
 ///
 /// # Panics
-/// It does not, in a minute.
+/// It does not, in five minutes: a disk may be slow.
 pub fn wait_until_paused(child: &Child) {
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_secs(300);
     let stat = format!("/proc/{}/stat", child.id());
     while !std::fs::read_to_string(&stat).unwrap().contains(") T ") {
         assert!(Instant::now() < until, "it does not pause");

@@ -222,6 +222,9 @@ pub(crate) struct SynthArgs {
     /// Replace a file that is there
     #[arg(long)]
     pub(crate) force: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
