@@ -10,6 +10,7 @@ use wimg::Error;
 use wimg::progress::Stage;
 use wimg::synth::{SCALE_MAX, Synth};
 use wimg_core::headers::{HEADERS, find};
+use wimg_tests::program::command;
 
 use super::{file, header_of, tensor};
 
@@ -125,14 +126,17 @@ fn what_does_not_fit_is_refused_before_a_byte_is_written() {
 #[test]
 fn what_a_killed_one_was_writing_is_cleared() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("a.gguf");
-    let dead = directory.path().join(".a.gguf.partial-host-1-0-0");
-    fs::create_dir(&dead).unwrap();
-    fs::write(dead.join("a.gguf"), "half").unwrap();
+    let mut synth = command(directory.path());
+    synth.args("synth qwen3.8-27b-unsloth-q4_0 --scale 512 --out a.gguf".split(' '));
+    let killed = synth.env("WIMG_FAULT", "sync:kill").status().unwrap();
+    assert_eq!(killed.code(), None);
+    let left = names(directory.path());
+    assert!(left.len() == 1 && left[0].starts_with(".a.gguf.partial-"), "{left:?}");
+    // A name like that on what nobody here wrote.
     let mine = directory.path().join(".a.gguf.partial-host-2-0-0");
     fs::create_dir(&mine).unwrap();
     fs::write(mine.join("thesis.txt"), "mine").unwrap();
-    mixed(0).write(&path, false, &|_| {}).unwrap();
+    mixed(0).write(&directory.path().join("a.gguf"), false, &|_| {}).unwrap();
     assert_eq!(names(directory.path()), [".a.gguf.partial-host-2-0-0", "a.gguf"]);
     assert_eq!(names(&mine), ["thesis.txt"]);
 }
