@@ -78,7 +78,9 @@ impl fmt::Display for Difference {
                 write!(f, "tensor `{}`: only in the {which}", Escaped::new(tensor))
             }
             Difference::Changed { tensor, what, a, b } => {
-                write!(f, "tensor `{}`: changed, {what} {a} and {b}", Escaped::new(tensor))
+                // As the files have them: a format or a CRC may be any text.
+                let (tensor, a, b) = (Escaped::new(tensor), Escaped::new(a), Escaped::new(b));
+                write!(f, "tensor `{tensor}`: changed, {what} {a} and {b}")
             }
             Difference::Moved { tensor, what, a, b } => {
                 write!(f, "tensor `{}`: moved, {what} {a} and {b}", Escaped::new(tensor))
@@ -317,5 +319,18 @@ impl<'a> TileCrcs<'a> {
             .read_exact(&mut word)
             .map_err(|cause| Error::io(&self.image.dir.join(TILES_CRC), "reading it", cause))?;
         Ok(u32::from_le_bytes(word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_files_say_of_a_tensor_steers_no_terminal() {
+        let (a, b) = ("00000000".to_owned(), "\u{1b}[2J\n".to_owned());
+        let changed = Difference::Changed { tensor: "a\u{9b}".to_owned(), what: "crc32c", a, b };
+        let shown = "tensor `a\\u{9b}`: changed, crc32c 00000000 and \\u{1b}[2J\\n";
+        assert_eq!(changed.to_string(), shown);
     }
 }

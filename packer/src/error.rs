@@ -176,8 +176,10 @@ pub enum Error {
     Stopped(&'static str),
 }
 
-fn is_missing(cause: &io::Error) -> bool {
-    cause.kind() == io::ErrorKind::NotFound
+/// Whether no file has, or can have, the path.
+fn is_no_path(cause: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound};
+    [NotFound, NotADirectory, InvalidFilename].contains(&cause.kind())
 }
 
 /// A path, safe to show.
@@ -199,10 +201,9 @@ impl Error {
             Error::Damaged { .. } | Error::OtherSource { .. } => 1,
             Error::Config(_) => 2,
             // A path that names nothing is the caller's mistake, not the disk's.
-            Error::Source(SourceError::Open { cause, .. }) if is_missing(cause) => 3,
-            Error::Io { cause, .. } if is_missing(cause) => 3,
+            Error::Source(SourceError::Open { cause, .. }) if is_no_path(cause) => 3,
+            Error::Io { cause, .. } if is_no_path(cause) => 3,
             Error::Source(error) if error.is_io() => 4,
-            Error::Synth(SynthError::Io { .. } | SynthError::Space { .. }) => 4,
             Error::Io { .. } | Error::Space { .. } | Error::Write(_) => 4,
             Error::Unverified(_) | Error::Stopped(_) => 4,
             Error::Interrupted | Error::Held { .. } => 4,

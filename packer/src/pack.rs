@@ -117,12 +117,15 @@ pub fn cost(source: &Source, plan: &Plan, out: Option<&Path>) -> Result<PackCost
 /// not fit its channels or the disk; a target that exists; a checkpoint that
 /// changed while it was read; I/O.
 pub fn pack(checkpoint: &Path, options: &PackOptions, tell: Tell<'_>) -> Result<PackDone, Error> {
-    let source = Source::open(checkpoint)?;
-    let plan = Plan::new(&source.checkpoint, options.selection, &options.layout)?;
-    check(&source, &plan, options)?;
-    let middle = Middle::open(&options.backend)?;
-    let staging = Staging::create(&options.out, options.force)?;
-    let mut built = Built::build(&source, &plan, middle, staging, Flow::default(), tell)?;
+    // Verifying plans anew, from the disk: nothing of this is kept for it.
+    let mut built = {
+        let source = Source::open(checkpoint)?;
+        let plan = Plan::new(&source.checkpoint, options.selection, &options.layout)?;
+        check(&source, &plan, options)?;
+        let middle = Middle::open(&options.backend)?;
+        let staging = Staging::create(&options.out, options.force)?;
+        Built::build(&source, &plan, middle, staging, Flow::default(), tell)?
+    };
     if options.verify {
         built.verify(&Stop::default(), tell)?;
     }

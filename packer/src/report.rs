@@ -24,9 +24,8 @@
 //! run, by a nonce that depends on all that the report holds.
 
 use std::fmt::Display;
-use std::fs::{self, File, Permissions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -40,7 +39,7 @@ use crate::error::{Error, shown};
 use crate::page::Page;
 use crate::serve::Folder;
 use crate::source::{Source, SourceError};
-use crate::store::{IMAGE_JSON, parent_of};
+use crate::store::{IMAGE_JSON, place_file};
 
 /// Metadata values of more bytes are left out: tokenizers, chat templates.
 const VALUE_BYTES: usize = 4096;
@@ -214,7 +213,7 @@ impl Report {
     /// file, I/O.
     pub fn write(&self, page: Page, out: &Path, force: bool) -> Result<u64, Error> {
         let html = self.html(page)?;
-        publish(out, force, html.as_bytes())?;
+        place_file(out, force, |mut file| file.write_all(html.as_bytes()))?;
         Ok(html.len() as u64)
     }
 }
@@ -276,34 +275,6 @@ fn replaced(html: &str, attribute: &str, end: &str, text: &str) -> Result<String
     let start = before.rfind('<').ok_or_else(broken)?;
     let (_, after) = after.split_once(end).ok_or_else(broken)?;
     Ok(format!("{}{text}{after}", &before[..start]))
-}
-
-/// Puts bytes at `out`, whole or not at all.
-fn publish(out: &Path, force: bool, bytes: &[u8]) -> Result<(), Error> {
-    let refused = |cause: io::Error| Error::io(out, "writing it", cause);
-    let exists = || Error::Exists(out.to_owned());
-    if !force && out.symlink_metadata().is_ok() {
-        return Err(exists());
-    }
-    if out.is_dir() || out.file_name().is_none() {
-        return Err(refused(io::ErrorKind::IsADirectory.into()));
-    }
-    let folder = parent_of(out);
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".report.")
-        .suffix(".partial")
-        // As any file that is created; the umask takes its part.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(&folder)
-        .map_err(refused)?;
-    temporary.write_all(bytes).map_err(refused)?;
-    temporary.as_file().sync_all().map_err(refused)?;
-    let renamed = if force { temporary.persist(out) } else { temporary.persist_noclobber(out) };
-    renamed.map_err(|failed| match failed.error.kind() {
-        io::ErrorKind::AlreadyExists => exists(),
-        _ => refused(failed.error),
-    })?;
-    File::open(&folder).and_then(|folder| folder.sync_all()).map_err(refused)
 }
 
 #[cfg(test)]

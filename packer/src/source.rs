@@ -147,9 +147,9 @@ impl Source {
 
     fn of_file(path: &Path) -> Result<Source, SourceError> {
         let given = Shard::open(path)?;
-        let bad = |cause| SourceError::Checkpoint { path: shown(path), cause };
+        let bad = |path: &Path, cause| SourceError::Checkpoint { path: shown(path), cause };
         // Its number in the set is not known yet; a lone file is shard 1.
-        let shards = match Split::of(&given.header, 1).map_err(bad)? {
+        let shards = match Split::of(&given.header, 1).map_err(|cause| bad(path, cause))? {
             None => vec![given],
             Some(split) => Shard::set(given, split)?,
         };
@@ -161,7 +161,10 @@ impl Source {
             headers.push(shard.bytes);
             read.push(shard.header);
         }
-        let checkpoint = Checkpoint::new(read).map_err(bad)?;
+        let checkpoint = Checkpoint::new(read).map_err(|cause| {
+            let at_fault = cause.shard().and_then(|shard| files.get(shard.checked_sub(1)?));
+            bad(at_fault.map_or(path, |file| &file.path), cause)
+        })?;
         Ok(Source { checkpoint, files, headers })
     }
 }

@@ -402,7 +402,25 @@ fn lock(dir: &Path) -> Result<Option<File>, Error> {
     Ok((held.is_some() && held == named).then_some(file))
 }
 
-/// Puts a small file in its place, whole or not at all.
+/// Puts at `target` what `write` writes, whole or not at all.
+///
+/// # Errors
+/// A target that exists (without `force`), or that is no file; I/O.
+pub(crate) fn place_file(
+    target: &Path,
+    force: bool,
+    write: impl FnOnce(&File) -> io::Result<()>,
+) -> Result<(), Error> {
+    let staging = Staging::of_kind(TargetKind::File, target, force)?;
+    let (_, file) = staging.create_file(target.file_name().unwrap_or_default())?;
+    write(&file)
+        .and_then(|()| fault::at("sync"))
+        .and_then(|()| file.sync_all())
+        .map_err(|cause| Error::io(target, "writing it", cause))?;
+    staging.publish()
+}
+
+/// Puts a small file of ours in its place, whole or not at all.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |cause| Error::io(path, "writing it", cause);
     let parent = parent_of(path);
@@ -431,6 +449,15 @@ pub fn free_bytes(dir: &Path) -> Result<u64, Error> {
     let stat =
         rustix::fs::statvfs(dir).map_err(|cause| Error::io(dir, "asking its space", cause))?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// Refuses a target that takes more bytes than its file system has for us.
+pub(crate) fn require_space(target: &Path, needed: u64) -> Result<(), Error> {
+    let path = parent_of(target);
+    match free_bytes(&path)? {
+        free if free < needed => Err(Error::Space { path, needed, free }),
+        _ => Ok(()),
+    }
 }
 
 /// This machine's name, as far as it fits a file name.

@@ -32,6 +32,7 @@ use std::path::Path;
 use wimg_core::gguf::{Array, Value};
 use wimg_core::{Format, HeaderFile, Meta, TensorEntry, TensorTable};
 
+use crate::error::Error;
 pub use file::{SynthDone, SynthError, SynthFile};
 use widths::Widths;
 
@@ -93,8 +94,8 @@ impl Synth {
     ///
     /// # Errors
     /// See [`SynthFile::write`].
-    pub fn write(&self, out: &Path, force: bool) -> Result<SynthDone, SynthError> {
-        self.file().write(out, force)
+    pub fn write(&self, out: &Path, force: bool) -> Result<SynthDone, Error> {
+        self.file().write(out, force, &|_| {})
     }
 
     /// Writes the header at `out` and leaves the tensors' data a hole: a file
@@ -102,7 +103,7 @@ impl Synth {
     ///
     /// # Errors
     /// See [`SynthFile::write`].
-    pub fn write_sparse(&self, out: &Path, force: bool) -> Result<SynthDone, SynthError> {
+    pub fn write_sparse(&self, out: &Path, force: bool) -> Result<SynthDone, Error> {
         self.file().write_sparse(out, force)
     }
 

@@ -17,7 +17,7 @@ use crate::pipeline::WINDOWS_BYTES;
 use crate::pipeline::budget::Budget;
 use crate::progress::{Progress, Stage, Tell};
 use crate::stop::Stop;
-use crate::store::{REST_BIN, Staging, StoredImage, free_bytes, parent_of};
+use crate::store::{REST_BIN, Staging, StoredImage, require_space};
 use crate::target::TargetKind;
 use crate::verify::{Found, Job, Scan, check_manifest, check_small_files, open_channels, weight};
 
@@ -74,7 +74,8 @@ pub fn unpack(dir: &Path, options: &UnpackOptions, tell: Tell<'_>) -> Result<Unp
     let stop = Stop::default();
     let scan = Scan { image: &image, files, listed, source: None, stop: &stop };
     let total = tensor_bytes(&image);
-    check_space(&options.out, total + image.headers.iter().map(|h| h.len() as u64).sum::<u64>())?;
+    let headers: u64 = image.headers.iter().map(|header| header.len() as u64).sum();
+    require_space(&options.out, total + headers)?;
     let staging = Staging::of_kind(kind, &options.out, options.force)?;
     let shards = Shards::create(&image, &staging, &names)?;
     let windows = image.plan.windows(WindowLimit::default());
@@ -106,7 +107,7 @@ pub fn unpack_tensor(
     let image = StoredImage::open(dir)?;
     let tensor = tensor_number(&image, name)?;
     TargetKind::File.check(&options.out, options.force)?;
-    check_space(&options.out, image.plan.sources().get(tensor).map_or(0, |source| source.len))?;
+    require_space(&options.out, image.plan.sources().get(tensor).map_or(0, |source| source.len))?;
     let staging = Staging::of_kind(TargetKind::File, &options.out, options.force)?;
     let file_name = options.out.file_name().unwrap_or_default().to_owned();
     let (path, mut file) = staging.create_file(&file_name)?;
@@ -177,14 +178,6 @@ fn damaged(image: &StoredImage, damage: &Damage) -> Error {
 
 fn tensor_bytes(image: &StoredImage) -> u64 {
     image.plan.sources().iter().map(|source| source.len).sum()
-}
-
-fn check_space(out: &Path, needed: u64) -> Result<(), Error> {
-    let path = parent_of(out);
-    match free_bytes(&path)? {
-        free if free < needed => Err(Error::Space { path, needed, free }),
-        _ => Ok(()),
-    }
 }
 
 /// The shards' file names: of one file that of `out`, of a set

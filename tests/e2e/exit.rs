@@ -33,6 +33,26 @@ fn of_several_failures_the_worst() {
 }
 
 #[test]
+fn a_path_that_no_file_can_have_is_bad_input() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    let long = "x".repeat(256);
+    for line in [
+        format!("pack tiny.gguf --out {long} --quiet"),
+        "pack tiny.gguf --out tiny.gguf/image --quiet".to_owned(),
+        "pack tiny.gguf --out none/image --quiet".to_owned(),
+        format!("synth qwen3.8-27b-unsloth-q4_0 --scale 512 --out {long}"),
+        format!("plan {long}"),
+        format!("verify {long}"),
+        "verify tiny.gguf".to_owned(),
+    ] {
+        let ran = wimg(folder.path(), &line);
+        assert_eq!(ran.code, 3, "{line}: {}", ran.err);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
 fn a_reader_who_has_seen_enough_is_no_error() {
     let mut child = command(&vectors_folder())
         .args(["plan", "tiny-q8.gguf", "--tiles", "--stripe", "1", "--format", "json"])

@@ -8,6 +8,7 @@ mod help;
 mod images;
 mod ledger;
 mod locate;
+mod memory;
 mod names;
 mod plan;
 mod unpack;

@@ -220,24 +220,6 @@ fn synthetic() -> Vec<Entry> {
             again,
         ),
         entry(
-            "SynthError::Exists",
-            SynthError::Exists("a.gguf".into()),
-            "Something is at the target.",
-            "Choose another target, or replace it with `--force`.",
-        ),
-        entry(
-            "SynthError::Space",
-            SynthError::Space { path: "a.gguf".into(), needed: 2_000_000, free: 1_000_000 },
-            "The file system has too little room.",
-            "Make room or choose another target.",
-        ),
-        entry(
-            "SynthError::Io",
-            SynthError::Io { path: "a.gguf".into(), source: denied() },
-            "The operating system refused.",
-            "See to the reason and run it again.",
-        ),
-        entry(
             "WriteError::Alignment",
             header(WriteError::Alignment("bool".into())),
             wrong,

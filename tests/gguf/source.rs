@@ -112,7 +112,7 @@ fn a_set_that_is_not_whole_or_not_one_is_refused() {
     fs::rename(dir.path().join("x.gguf"), dir.path().join("m-00003-of-00003.gguf")).unwrap();
     assert_eq!(
         refusal(dir.path(), "").0,
-        "`DIR/m-00001-of-00003.gguf`: shard 2: `split.no` is `0`: in this place it must be `1`"
+        "`DIR/m-00002-of-00003.gguf`: shard 2: `split.no` is `0`: in this place it must be `1`"
     );
 }
 

@@ -2,8 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a program that does not run fails the test")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Where the program is: built on first use, in the same profile and target
 /// folder as the running test.
@@ -77,4 +80,38 @@ pub fn words(folder: &Path, words: &[&str]) -> Ran {
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
     }
+}
+
+/// Waits until a program that `WIMG_FAULT` pauses has come to that point.
+///
+/// # Panics
+/// It does not, in five minutes: a disk may be slow.
+pub fn wait_until_paused(child: &Child) {
+    let until = Instant::now() + Duration::from_secs(300);
+    let stat = format!("/proc/{}/stat", child.id());
+    while !std::fs::read_to_string(&stat).unwrap().contains(") T ") {
+        assert!(Instant::now() < until, "it does not pause");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Sends a program a signal.
+pub fn signal(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// Runs a program, and gives the most bytes of memory that it had at a time
+/// before it came to a point of `WIMG_FAULT`.
+///
+/// # Panics
+/// It does not come there, or fails after.
+pub fn memory_up_to(point: &str, command: &mut Command) -> u64 {
+    let mut child = command.env("WIMG_FAULT", format!("{point}:pause")).spawn().unwrap();
+    wait_until_paused(&child);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    signal(&child, Signal::CONT);
+    assert!(child.wait().unwrap().success());
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    peak.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
 }

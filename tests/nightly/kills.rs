@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Child;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
+use wimg_tests::program::{signal, wait_until_paused};
 
 use crate::night::{Night, assert_same};
 
@@ -127,18 +128,8 @@ fn asked_to_stop_it_cleans_up_and_says_so() {
 /// A run that is stopped where it writes.
 fn paused(night: &Night, line: &str) -> Child {
     let child = night.start_with("write:pause", line);
-    let until = Instant::now() + Duration::from_secs(60);
-    let stat = format!("/proc/{}/stat", child.id());
-    while !fs::read_to_string(&stat).unwrap().contains(") T ") {
-        assert!(Instant::now() < until, "it does not pause");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until_paused(&child);
     child
-}
-
-fn signal(child: &Child, signal: Signal) {
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    kill_process(pid, signal).unwrap();
 }
 
 #[test]

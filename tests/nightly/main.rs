@@ -9,6 +9,7 @@ mod config;
 mod deploy;
 mod failures;
 mod kills;
+mod memory;
 mod night;
 mod rounds;
 mod slurm;

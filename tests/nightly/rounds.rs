@@ -119,6 +119,32 @@ fn a_time_of_writing_is_believed_unless_checksums_are_asked_for() {
 }
 
 #[test]
+fn bytes_outside_of_tensors_count_with_the_checksums() {
+    let night = Night::new();
+    let path = night.checkpoint("a");
+    let mut bytes = fs::read(&path).unwrap();
+    let end = bytes.len();
+    bytes.resize(end + 64, 0);
+    fs::write(&path, &bytes).unwrap();
+    night.run("").done();
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    for (byte, value) in [(40, 1), (40, 2), (63, 9), (40, 0)] {
+        bytes[end + byte] = value;
+        fs::write(&path, &bytes).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(modified).unwrap();
+        night.run("").done();
+        assert_eq!(night.report()["counts"]["up_to_date"], 4, "{byte} {value}");
+        night.run("--checksum").done();
+        assert_eq!(night.report()["counts"]["packed"], 2, "{byte} {value}");
+        let why = "the checkpoint has other bytes outside its headers and tensors";
+        assert_eq!(night.report()["rows"][0]["why"], why);
+    }
+    night.run("--checksum").done();
+    assert_eq!(night.report()["counts"]["up_to_date"], 4);
+}
+
+#[test]
 fn an_image_that_was_damaged_is_packed_again_and_said() {
     let night = Night::new();
     night.run("").done();

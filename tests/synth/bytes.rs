@@ -3,10 +3,14 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Mutex;
 
 use sha2::{Digest, Sha256};
-use wimg::synth::{SCALE_MAX, Synth, SynthError};
+use wimg::Error;
+use wimg::progress::Stage;
+use wimg::synth::{SCALE_MAX, Synth};
 use wimg_core::headers::{HEADERS, find};
+use wimg_tests::program::command;
 
 use super::{file, header_of, tensor};
 
@@ -36,7 +40,7 @@ fn the_bytes_depend_on_the_seed_and_on_nothing_else() {
     let bytes = |name: &str, seed, threads| {
         let path = directory.path().join(name);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| mixed(seed).write(&path, false)).unwrap();
+        pool.install(|| mixed(seed).write(&path, false, &|_| {})).unwrap();
         fs::read(path).unwrap()
     };
     let one = bytes("one", 1, 1);
@@ -88,11 +92,12 @@ fn what_exists_is_left_alone_without_force() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("taken\n.gguf");
     fs::write(&path, "mine").unwrap();
-    let error = mixed(0).write(&path, false).unwrap_err();
-    assert!(matches!(error, SynthError::Exists(_)));
-    assert!(error.to_string().ends_with("taken\\n.gguf` exists and is left as it is"), "{error}");
+    let error = mixed(0).write(&path, false, &|_| {}).unwrap_err();
+    assert!(matches!(error, Error::Exists(_)));
+    let text = "taken\\n.gguf` exists and is left as it is (replace it with --force)";
+    assert!(error.to_string().ends_with(text), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"mine");
-    mixed(0).write(&path, true).unwrap();
+    mixed(0).write(&path, true, &|_| {}).unwrap();
     assert!(fs::read(&path).unwrap().starts_with(b"GGUF"));
     assert_eq!(names(directory.path()), ["taken\n.gguf"]);
 }
@@ -101,18 +106,54 @@ fn what_exists_is_left_alone_without_force() {
 fn what_does_not_fit_is_refused_before_a_byte_is_written() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("vast.gguf");
-    let error = file(vec![tensor("vast", "F32", &[1 << 52])], 0).write(&path, false).unwrap_err();
-    assert!(
-        matches!(error, SynthError::Space { needed, free, .. } if needed > 1 << 54 && free > 0)
-    );
+    let vast = file(vec![tensor("vast", "F32", &[1 << 52])], 0);
+    let error = vast.write(&path, false, &|_| {}).unwrap_err();
+    assert!(matches!(error, Error::Space { needed, free, .. } if needed > 1 << 54 && free > 0));
+    assert_eq!(error.exit_code(), 4);
     let text = error.to_string();
-    assert!(text.contains("vast.gguf` needs 18014398509482") && text.ends_with(" free"), "{text}");
+    assert!(text.contains("`: 18014398509482") && text.ends_with(" free"), "{text}");
     let nowhere = directory.path().join("missing/a.gguf");
-    let error = mixed(0).write(&nowhere, false).unwrap_err().to_string();
+    let error = mixed(0).write(&nowhere, false, &|_| {}).unwrap_err();
+    assert_eq!(error.exit_code(), 3);
+    let text = error.to_string();
     assert!(
-        error
-            .ends_with("missing/a.gguf` cannot be written: No such file or directory (os error 2)"),
-        "{error}"
+        text.ends_with("/missing`: asking its space: No such file or directory (os error 2)"),
+        "{text}"
     );
     assert!(names(directory.path()).is_empty());
+}
+
+#[test]
+fn what_a_killed_one_was_writing_is_cleared() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut synth = command(directory.path());
+    synth.args("synth qwen3.8-27b-unsloth-q4_0 --scale 512 --out a.gguf".split(' '));
+    let killed = synth.env("WIMG_FAULT", "sync:kill").status().unwrap();
+    assert_eq!(killed.code(), None);
+    let left = names(directory.path());
+    assert!(left.len() == 1 && left[0].starts_with(".a.gguf.partial-"), "{left:?}");
+    // A name like that on what nobody here wrote.
+    let mine = directory.path().join(".a.gguf.partial-host-2-0-0");
+    fs::create_dir(&mine).unwrap();
+    fs::write(mine.join("thesis.txt"), "mine").unwrap();
+    mixed(0).write(&directory.path().join("a.gguf"), false, &|_| {}).unwrap();
+    assert_eq!(names(directory.path()), [".a.gguf.partial-host-2-0-0", "a.gguf"]);
+    assert_eq!(names(&mine), ["thesis.txt"]);
+}
+
+#[test]
+fn progress_rises_to_the_tensors_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let told = Mutex::new(Vec::new());
+    let path = directory.path().join("a.gguf");
+    let done = mixed(0).write(&path, false, &|progress| told.lock().unwrap().push(progress));
+    let done = done.unwrap();
+    let told = told.into_inner().unwrap();
+    // Chunks of a MiB: three of `a`, one each of the others and their rests.
+    assert!(told.len() > 4 && told.is_sorted_by_key(|progress| progress.done), "{told:?}");
+    let last = told.last().unwrap();
+    let padding = 32 * 3;
+    assert!(told.iter().all(|progress| progress.stage == Stage::Synth));
+    assert_eq!(last.done, last.total);
+    assert!((0..padding).contains(&(done.file_bytes - done.header_bytes - last.total)));
 }

@@ -68,7 +68,7 @@ fn one_of_each() -> Vec<TensorEntry> {
 fn gguf_py_dequantises_every_format_to_finite_numbers() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("formats.gguf");
-    file(one_of_each(), 11).write(&path, false).unwrap();
+    file(one_of_each(), 11).write(&path, false, &|_| {}).unwrap();
     let listed = &run("read.py", &path)[1..];
     assert_eq!(differences(&header_of(&path), listed), [""; 0]);
     assert_eq!(listed.len(), 33);
@@ -89,7 +89,7 @@ fn gguf_py_dequantises_every_format_to_finite_numbers() {
 fn an_infinite_scale_and_a_wrong_table_are_found() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("damaged.gguf");
-    file(one_of_each(), 11).write(&path, false).unwrap();
+    file(one_of_each(), 11).write(&path, false, &|_| {}).unwrap();
     let mut header = header_of(&path);
     let mut bytes = fs::read(&path).unwrap();
     let at = header.tensors.iter().position(|t| t.name == "Q8_0").unwrap();

@@ -49,7 +49,7 @@ pub(crate) fn run() -> Result<(), String> {
             series.add(bench.case(*words)?);
         }
     }
-    let base = series.first().map_or(f64::NAN, |cp| cp.median_seconds());
+    let base = series.first().map_or(f64::NAN, Series::median_seconds);
     say(&format!("\n{bytes} bytes of checkpoint, warm; ratios to cp; median of {ROUNDS} rounds\n"));
     say(Series::HEADING);
     series.iter().for_each(|series| say(&series.line(bytes, base)));

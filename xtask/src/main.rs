@@ -25,7 +25,7 @@ usage: cargo xtask COMMAND
   bench                        pack and verify a checkpoint of over 4 GiB, against `cp`;
                                needs 20 GB under target/
   bench --kernels [-- ARGS]    the core's functions; ARGS go to `cargo bench`
-  fuzz SECONDS                 look for inputs that break what must hold, all
+  fuzz SECONDS [TARGET...]     look for inputs that break what must hold, all
                                targets in turn; needs a nightly toolchain
   gpu-check                    build the one program that checks and measures a GPU,
                                and run it here
@@ -44,6 +44,7 @@ enum Chore {
     Demo,
     Fuzz {
         seconds: u64,
+        targets: Vec<&'static str>,
     },
     Bench,
     Kernels {
@@ -72,8 +73,8 @@ impl Chore {
             ["gpu-check"] if args.is_empty() => Ok(Chore::GpuCheck),
             ["bench"] if args.is_empty() => Ok(Chore::Bench),
             ["bench", "--kernels"] => Ok(Chore::Kernels { args }),
-            ["fuzz", seconds] if args.is_empty() => match seconds.parse() {
-                Ok(seconds) => Ok(Chore::Fuzz { seconds }),
+            ["fuzz", seconds, targets @ ..] if args.is_empty() => match seconds.parse() {
+                Ok(seconds) => Ok(Chore::Fuzz { seconds, targets: fuzz::targets(targets)? }),
                 Err(_) => Err(format!("`{seconds}` is no number of seconds")),
             },
             ["web"] if args.is_empty() => Ok(Chore::Web { page_only: false }),
@@ -103,7 +104,7 @@ fn main() -> ExitCode {
         Chore::GpuCheck => gpu_check::run(),
         Chore::Bench => bench::run(),
         Chore::Kernels { args } => bench::kernels(&args),
-        Chore::Fuzz { seconds } => fuzz::run(seconds),
+        Chore::Fuzz { seconds, targets } => fuzz::run(seconds, &targets),
         Chore::Web { page_only } => web::run(page_only),
         Chore::Bundle => web::bundle(),
     };
@@ -141,7 +142,15 @@ mod tests {
         assert_eq!(parse("demo -- now"), Err("cannot read `demo -- now`".to_owned()));
         assert_eq!(parse("tests"), Err("cannot read `tests`".to_owned()));
         assert_eq!(parse("fuzz soon"), Err("`soon` is no number of seconds".to_owned()));
-        assert_eq!(parse("fuzz 60"), Ok(Chore::Fuzz { seconds: 60 }));
+        let all = fuzz::TARGETS.to_vec();
+        assert_eq!(parse("fuzz 60"), Ok(Chore::Fuzz { seconds: 60, targets: all }));
+        let some = vec!["split", "image_json"];
+        assert_eq!(
+            parse("fuzz 60 image_json split"),
+            Ok(Chore::Fuzz { seconds: 60, targets: some })
+        );
+        let unknown = "`images` is no fuzz target; there are gguf, split, image_json, layout";
+        assert_eq!(parse("fuzz 60 split images"), Err(unknown.to_owned()));
         assert_eq!(parse(""), Ok(Chore::Help));
     }
 }

@@ -36,6 +36,21 @@ pub enum CheckpointError {
     DuplicateTensor { name: String, first: usize, second: usize },
 }
 
+impl CheckpointError {
+    /// The shard at fault, from 1; of two, the later one.
+    pub fn shard(&self) -> Option<usize> {
+        match *self {
+            CheckpointError::Empty => None,
+            CheckpointError::KeyType { shard, .. }
+            | CheckpointError::KeyMissing { shard, .. }
+            | CheckpointError::Count { shard, .. }
+            | CheckpointError::Number { shard, .. }
+            | CheckpointError::TensorCount { shard, .. }
+            | CheckpointError::DuplicateTensor { second: shard, .. } => Some(shard),
+        }
+    }
+}
+
 /// What a header says of the split set that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {

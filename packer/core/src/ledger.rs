@@ -188,6 +188,19 @@ mod tests {
     }
 
     #[test]
+    fn of_many_channels_the_table_has_the_least_and_the_most() {
+        let table = HEADERS[0].table();
+        for (channels, shown) in [(8, None), (9, Some("  49626112 to 49626536 on 9  "))] {
+            let layout = ImageLayout { channels, ..ImageLayout::beat64() };
+            let plan = Plan::of(Selection::Machine.of(&table).unwrap(), &layout, Vec::new());
+            let row = ImageRow::new("", &plan.unwrap()).unwrap();
+            let listed = row.channel_lines.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+            let text = text::table(&ImageLedger { rows: vec![row] });
+            assert!(text.contains(shown.unwrap_or(&listed)), "{text}");
+        }
+    }
+
+    #[test]
     fn names_from_files_stay_in_their_cell() {
         let mut row = image_ledger().unwrap().rows.remove(0);
         row.checkpoint = "=a\u{1b}[2J,\"b\"\nc".into();

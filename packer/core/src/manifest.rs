@@ -234,13 +234,61 @@ impl Manifest {
         plan: &Plan,
         contents: &Contents,
     ) -> Result<Manifest, ImageError> {
+        let mut manifest = Manifest::frame(checkpoint, headers, plan, contents)?;
+        manifest.tensors = tensors(plan, &contents.tensor_crcs).collect();
+        let mut digest = blake3::Hasher::new();
+        manifest.body(manifest.tensors.iter(), &mut |piece| {
+            digest.update(piece.as_bytes());
+        });
+        manifest.digest = Digest::finish(&digest);
+        Ok(manifest)
+    }
+
+    /// Where the text of a packed image's manifest first is not `text`. Made
+    /// piece by piece and not kept: of very many tensors it is long.
+    ///
+    /// # Errors
+    /// A plan that has no ledger's row.
+    pub fn difference(
+        checkpoint: &Checkpoint,
+        headers: &[Vec<u8>],
+        plan: &Plan,
+        contents: &Contents,
+        text: &[u8],
+    ) -> Result<Option<usize>, ImageError> {
+        let frame = Manifest::frame(checkpoint, headers, plan, contents)?;
+        let mut digest = blake3::Hasher::new();
+        let (mut at, mut found) = (0, None);
+        let mut compare = |piece: &str| {
+            let rest = text.get(at..).unwrap_or_default();
+            let same = piece.bytes().zip(rest).take_while(|(ours, byte)| ours == *byte).count();
+            if same < piece.len() {
+                found.get_or_insert(at + same);
+            }
+            at += piece.len();
+        };
+        frame.body(tensors(plan, &contents.tensor_crcs), &mut |piece| {
+            digest.update(piece.as_bytes());
+            compare(piece);
+        });
+        compare(&digest_line(&Digest::finish(&digest)));
+        Ok(found.or((at < text.len()).then_some(at)))
+    }
+
+    /// The manifest of a packed image but for its tensors and its digest.
+    fn frame(
+        checkpoint: &Checkpoint,
+        headers: &[Vec<u8>],
+        plan: &Plan,
+        contents: &Contents,
+    ) -> Result<Manifest, ImageError> {
         let image = plan.image();
         let shards = manifest_shards(checkpoint, headers);
         let layout = image.layout().to_string();
         let selection = plan.selection().name().to_owned();
         let name = checkpoint_name(&checkpoint.table(), checkpoint.name());
         let channels = image.channel_lines().iter().zip(&contents.channels);
-        let mut manifest = Manifest {
+        Ok(Manifest {
             format: FORMAT_VERSION,
             plan: plan_id(&layout, &selection, &shards),
             checkpoint: ManifestCheckpoint {
@@ -253,16 +301,15 @@ impl Manifest {
             channels: channels.map(|(&lines, &blake3)| ManifestChannel { lines, blake3 }).collect(),
             tiles_crc: contents.tiles_crc.clone(),
             rest: contents.rest.clone(),
-            tensors: tensors(plan, &contents.tensor_crcs),
+            tensors: Vec::new(),
             digest: Digest::of(&[]),
-        };
-        manifest.digest = Digest::of(manifest.body().as_bytes());
-        Ok(manifest)
+        })
     }
 
     /// The file's text.
     pub fn render(&self) -> String {
-        let mut text = self.body();
+        let mut text = String::new();
+        self.body(self.tensors.iter(), &mut |piece| text += piece);
         text += &digest_line(&self.digest);
         text
     }
@@ -272,12 +319,11 @@ impl Manifest {
         Digest::of(self.render().as_bytes())
     }
 
-    /// All bytes of the file before the line of the digest.
-    fn body(&self) -> String {
-        let mut text = String::from("{");
-        let mut field = |name: &str, value: String| {
-            text += &format!("\"{name}\":{value},\n");
-        };
+    /// All bytes of the file before the line of the digest, piece by piece, with
+    /// these tensors.
+    fn body<T: Serialize>(&self, tensors: impl Iterator<Item = T>, put: &mut dyn FnMut(&str)) {
+        put("{");
+        let mut field = |name: &str, value: String| put(&format!("\"{name}\":{value},\n"));
         field("format", json(&self.format));
         field("checkpoint", json(&self.checkpoint));
         field("layout", json(&self.layout));
@@ -287,14 +333,15 @@ impl Manifest {
         field("tiles_crc", json(&self.tiles_crc));
         field("rest", json(&self.rest));
         field("plan", json(&self.plan));
-        // Line by line: there may be very many.
-        text += "\"tensors\":[";
-        for (number, tensor) in self.tensors.iter().enumerate() {
-            text += if number == 0 { "\n" } else { ",\n" };
-            text += &json(tensor);
+        put("\"tensors\":[");
+        let mut before = "";
+        for tensor in tensors {
+            put(if before.is_empty() { "\n" } else { ",\n" });
+            put(&json(&tensor));
+            before = "\n";
         }
-        text += if self.tensors.is_empty() { "],\n" } else { "\n],\n" };
-        text
+        put(before);
+        put("],\n");
     }
 
     /// Whether the file's last line is the digest of all lines before it.
@@ -334,7 +381,7 @@ fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn tensors(plan: &Plan, crcs: &[u32]) -> Vec<ManifestTensor> {
+fn tensors(plan: &Plan, crcs: &[u32]) -> impl Iterator<Item = ManifestTensor> {
     let image = plan.image();
     let places = image.placements().iter().zip(plan.sources());
     let each = image.tensors().iter().zip(places).zip(crcs);
@@ -349,7 +396,6 @@ fn tensors(plan: &Plan, crcs: &[u32]) -> Vec<ManifestTensor> {
         crc32c: format!("{crc:08x}"),
         placement: ManifestPlacement::new(tensor.kernel, placement),
     })
-    .collect()
 }
 
 impl ManifestPlacement {

@@ -186,7 +186,7 @@ pub fn check_manifest(
         rest: manifest.rest.clone(),
         tensor_crcs: crcs.collect(),
     };
-    let again = Manifest::new(checkpoint, headers, plan, &contents)?.render().into_bytes();
+    let difference = Manifest::difference(checkpoint, headers, plan, &contents, text)?;
     let mut found = Vec::new();
     let mut differs = |why: &str, offset| {
         let name = "image.json".to_owned();
@@ -195,8 +195,7 @@ pub fn check_manifest(
     if manifest.rest.as_ref().is_some_and(|rest| !are_gaps(checkpoint, rest)) {
         differs("the ranges of rest.bin are not in the checkpoint's gaps", None);
     }
-    if again != text {
-        let same = again.iter().zip(text).take_while(|(a, b)| a == b).count();
+    if let Some(same) = difference {
         let why = "it is not what the headers, the layout and its own contents give";
         differs(why, Some(same as u64));
     }

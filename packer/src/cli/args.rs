@@ -182,7 +182,7 @@ pub(crate) struct LocateArgs {
     #[arg(required_unless_present = "at", conflicts_with = "at")]
     pub(crate) tensor: Option<String>,
     /// The image row, from 0
-    #[arg(default_value_t = 0)]
+    #[arg(default_value_t = 0, value_parser = number)]
     pub(crate) row: u64,
     /// ROW is the checkpoint's: a kernel's lies in all of its taps
     #[arg(long, conflicts_with = "at")]
@@ -219,11 +219,14 @@ pub(crate) struct SynthArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u64).range(1..=SCALE_MAX))]
     pub(crate) scale: u64,
     /// The seed of the weights
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number)]
     pub(crate) seed: u64,
     /// Replace a file that is there
     #[arg(long)]
     pub(crate) force: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -378,28 +381,28 @@ pub(crate) struct ImageArgs {
     )]
     beat: Option<ImageLayout>,
     /// Memory channels, 1 to 256
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number)]
     channels: Option<u64>,
     /// Bytes of a line, a multiple of 4
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number)]
     line_bytes: Option<u64>,
     /// Lines that a tile fills before the next channel's turn
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number)]
     tile_lines: Option<u64>,
     /// Lines that a channel holds
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number)]
     channel_lines: Option<u64>,
     /// End tiles in a check word
     #[arg(long)]
     check: bool,
     /// Lay streamed tensors in block-major tiles of N row pairs
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number)]
     stripe: Option<u64>,
     /// Lay striped Q8_0 tensors in octets
     #[arg(long)]
     octets: bool,
     /// Round a striped block's bytes up to a multiple of N
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number)]
     slot: Option<u64>,
 }
 
@@ -441,12 +444,15 @@ fn layout(text: &str) -> Result<ImageLayout, ImageError> {
     text.parse()
 }
 
+/// A number whose limits are its field's.
+fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
+}
+
 fn channel_line(text: &str) -> Result<(u64, u64), String> {
-    let number = |digits: &str| digits.parse::<u64>().ok();
     let (channel, line) = text.split_once(':').unwrap_or((text, ""));
-    number(channel)
-        .zip(number(line))
-        .ok_or_else(|| "expected two numbers, CHANNEL:LINE, such as 2:1024".to_owned())
+    let wrong = |_| "expected two numbers, CHANNEL:LINE, such as 2:1024".to_owned();
+    Ok((number(channel).map_err(wrong)?, number(line).map_err(wrong)?))
 }
 
 #[cfg(test)]

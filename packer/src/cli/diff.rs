@@ -125,7 +125,7 @@ impl<'a> Row<'a> {
             ("channel", tile(1)),
             ("line", tile(2)),
             ("file_offset", tile(3)),
-            ("message", self.message.as_str().into()),
+            ("message", Value::Message(self.message.clone())),
         ])
     }
 }

@@ -1,6 +1,6 @@
 //! One result as named values: a JSON object on a line, or a row of CSV.
 
-use wimg_core::ledger::csv::cell;
+use wimg_core::ledger::csv::{cell, shown_cell};
 
 use super::quantity::list;
 
@@ -9,6 +9,8 @@ use super::quantity::list;
 pub(crate) enum Value {
     /// A name or a word.
     Text(String),
+    /// A message: the names in it are escaped already.
+    Message(String),
     /// An integer, exact in every format.
     Integer(u64),
     /// A measured number, finite.
@@ -65,7 +67,9 @@ impl Value {
     fn json(&self) -> String {
         match self {
             // Text and finite numbers always serialise.
-            Value::Text(text) => serde_json::to_string(text).unwrap_or_default(),
+            Value::Text(text) | Value::Message(text) => {
+                serde_json::to_string(text).unwrap_or_default()
+            }
             Value::Measure(number) => serde_json::to_string(number).unwrap_or_default(),
             Value::Integer(number) => number.to_string(),
             Value::Flag(flag) => flag.to_string(),
@@ -80,6 +84,7 @@ impl Value {
     fn csv(&self) -> String {
         match self {
             Value::Text(text) => cell(text),
+            Value::Message(text) => shown_cell(text.clone()),
             Value::List(numbers) => list(numbers),
             Value::None => String::new(),
             other => other.json(),
@@ -152,15 +157,19 @@ mod tests {
     fn names_stay_in_their_place() {
         let record = Record(vec![
             ("name", "a\u{1b}[2J\n\",".into()),
+            ("message", Value::Message("\\n, \"".to_owned())),
             ("exact", u64::MAX.into()),
             ("list", vec![1, 2].into()),
             ("none", Value::None),
             ("some", Some(true).into()),
         ]);
-        let json = "{\"name\":\"a\\u001b[2J\\n\\\",\",\"exact\":18446744073709551615,\
+        let json = "{\"name\":\"a\\u001b[2J\\n\\\",\",\"message\":\"\\\\n, \\\"\",\"exact\":18446744073709551615,\
                     \"list\":[1,2],\"none\":null,\"some\":true}\n";
         assert_eq!(record.json(), json);
-        assert_eq!(record.csv_header(), "name,exact,list,none,some\n");
-        assert_eq!(record.csv(), "\"a\\u{1b}[2J\\n\"\",\",18446744073709551615,1 2,,true\n");
+        assert_eq!(record.csv_header(), "name,message,exact,list,none,some\n");
+        assert_eq!(
+            record.csv(),
+            "\"a\\u{1b}[2J\\n\"\",\",\"\\n, \"\"\",18446744073709551615,1 2,,true\n"
+        );
     }
 }

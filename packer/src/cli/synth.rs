@@ -5,6 +5,7 @@ use wimg_core::headers;
 use super::Console;
 use super::args::{OutputFormat, SynthArgs};
 use super::failure::Failure;
+use super::progress::Reporter;
 use super::quantity::Bytes;
 use super::record::Record;
 use crate::error::{Error, shown};
@@ -13,9 +14,11 @@ use crate::synth::{Synth, SynthDone};
 pub(crate) fn run(args: &SynthArgs, console: &mut Console<'_>) -> Result<(), Failure> {
     let header = headers::find(&args.header)
         .ok_or_else(|| Failure::Usage(format!("no header is called `{}`", args.header)))?;
-    let done = Synth::new(header, args.scale, args.seed)
-        .and_then(|synth| synth.write(&args.out, args.force))
-        .map_err(Error::from)?;
+    let synth = Synth::new(header, args.scale, args.seed).map_err(Error::from)?;
+    let done = {
+        let reporter = Reporter::new(console.err, console.bar, args.quiet);
+        synth.file().write(&args.out, args.force, &|progress| reporter.tell(progress))?
+    };
     let text = match args.output.format {
         OutputFormat::Text => {
             let SynthDone { tensors, file_bytes, .. } = done;

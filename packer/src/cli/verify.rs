@@ -140,6 +140,6 @@ fn named(kind: &str, at: &Where<'_>, message: &str) -> Record {
         ("lines", tile(|place| place.tile.lines)),
         ("file", at.file.clone().into()),
         ("file_offset", at.file_offset.into()),
-        ("message", message.into()),
+        ("message", Value::Message(message.to_owned())),
     ])
 }

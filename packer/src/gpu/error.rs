@@ -16,7 +16,7 @@ pub enum GpuError {
     )]
     NoAdapter,
     /// No adapter is the one asked for.
-    #[error("no GPU adapter is `{asked}`; there are {}", list(.there))]
+    #[error("no GPU adapter is `{asked}`: {}", list(.there))]
     NoSuchAdapter {
         /// The number or part of a name.
         asked: String,
@@ -100,7 +100,10 @@ pub enum GpuError {
 }
 
 fn list(names: &[String]) -> String {
-    let named: Vec<String> =
-        names.iter().enumerate().map(|(number, name)| format!("{number} `{name}`")).collect();
+    let named: Vec<String> = names
+        .iter()
+        .enumerate()
+        .map(|(number, name)| format!("number {number} is `{name}`"))
+        .collect();
     named.join(", ")
 }

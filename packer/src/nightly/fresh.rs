@@ -6,6 +6,7 @@ use wimg_core::manifest::{manifest_shards, plan_id};
 use wimg_core::{Digest, FORMAT_VERSION, ImageRow, Plan};
 
 use crate::error::Error;
+use crate::rest;
 use crate::run::{RunRecord, sources};
 use crate::source::Source;
 use crate::stop::Stop;
@@ -15,8 +16,8 @@ use crate::verify::{VerifyOptions, VerifyReport, verify};
 /// How closely images that are there are looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Care {
-    /// Compare the tensors' CRCs with the checkpoint's instead of believing its
-    /// size and time of writing.
+    /// Compare the tensors' CRCs, and the bytes outside of headers and tensors,
+    /// with the checkpoint's instead of believing its size and time of writing.
     pub checksum: bool,
     /// Verify all of every image, not only a quick look.
     pub verify_full: bool,
@@ -74,6 +75,10 @@ pub(super) fn look(
             let shown = wimg_core::Escaped::new(&tensor).to_string();
             return stale(&format!("tensor `{shown}` of the checkpoint is another"));
         }
+        if rest::scan(source)? != image.manifest.rest {
+            return stale("the checkpoint has other bytes outside its headers and tensors");
+        }
+        source.unchanged()?;
     } else {
         let run =
             RunRecord::read(dir).map_err(|cause| Error::io(dir, "reading its run.json", cause))?;
@@ -124,7 +129,6 @@ fn other_tensor(
             return Ok(Some(tensor.name.clone()));
         }
     }
-    source.unchanged()?;
     Ok(None)
 }
 

@@ -1,18 +1,19 @@
 //! A GGUF file of random blocks: what is in it, and writing it whole or not at
 //! all.
 
-use std::fs::{File, Permissions};
-use std::io;
-use std::os::unix::fs::{FileExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
-use thiserror::Error;
 use wimg_core::gguf::Value;
 use wimg_core::gguf::write::{self, WriteError, Written};
-use wimg_core::{Escaped, Format, TensorEntry};
+use wimg_core::{Format, TensorEntry};
 
 use super::{SCALE_MAX, blocks};
+use crate::error::Error;
+use crate::progress::{Progress, Stage, Tell};
+use crate::store::{place_file, require_space};
 
 /// Bytes of a chunk, cut to whole blocks: a chunk's bytes depend on the seed,
 /// its tensor and its number alone, so chunks are made in any order.
@@ -41,7 +42,7 @@ pub struct SynthDone {
 }
 
 /// Why no synthetic checkpoint was written.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SynthError {
     /// A scale out of bounds.
@@ -59,31 +60,6 @@ pub enum SynthError {
     /// A table that has no GGUF header.
     #[error(transparent)]
     Header(#[from] WriteError),
-    /// A file is there already.
-    #[error("`{}` exists and is left as it is", shown(.0))]
-    Exists(PathBuf),
-    /// Not enough space.
-    #[error("`{}` needs {needed} bytes, but its file system has {free} free", shown(path))]
-    Space {
-        /// The file.
-        path: PathBuf,
-        /// The bytes that it takes.
-        needed: u64,
-        /// The bytes that there are.
-        free: u64,
-    },
-    /// The operating system refused.
-    #[error("`{}` cannot be written: {source}", shown(path))]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Its reason.
-        source: io::Error,
-    },
-}
-
-fn shown(path: &Path) -> String {
-    Escaped::new(path.as_os_str().as_encoded_bytes()).to_string()
 }
 
 /// A run of a tensor's blocks, made and written at once.
@@ -97,22 +73,31 @@ struct Chunk {
 }
 
 impl SynthFile {
-    /// Writes the file to `out`: under a temporary name in the same directory,
-    /// then fsynced and renamed, so there is never half a file at `out`. The
-    /// bytes depend on the metadata, the tensors and the seed alone.
+    /// Writes the file to `out`, whole or not at all: it is built beside `out`
+    /// and put there once the disk has it. The bytes depend on the metadata, the
+    /// tensors and the seed alone. `tell` hears of the tensors' bytes.
     ///
     /// # Errors
     /// A table without a header, an `out` that exists (unless `force`), too
     /// little free space, or what the operating system refuses.
-    pub fn write(&self, out: &Path, force: bool) -> Result<SynthDone, SynthError> {
-        let written = write::header(&self.metadata, &self.tensors)?;
-        publish(out, force, written.file_bytes, |file| {
+    pub fn write(&self, out: &Path, force: bool, tell: Tell<'_>) -> Result<SynthDone, Error> {
+        let written = self.header()?;
+        require_space(out, written.file_bytes)?;
+        let chunks = self.chunks(&written);
+        let total = chunks.iter().map(|chunk| chunk.bytes as u64).sum();
+        // Held while telling, so that what is told never falls.
+        let done = Mutex::new(0);
+        place_file(out, force, |file| {
             file.set_len(written.file_bytes)?;
             file.write_all_at(&written.bytes, 0)?;
-            self.chunks(&written).par_iter().try_for_each_init(Vec::new, |bytes, chunk| {
+            chunks.par_iter().try_for_each_init(Vec::new, |bytes, chunk| {
                 bytes.resize(chunk.bytes, 0);
                 blocks::fill(chunk.format, self.seed, chunk.tensor, chunk.number, bytes);
-                file.write_all_at(bytes, chunk.at)
+                file.write_all_at(bytes, chunk.at)?;
+                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                *done += chunk.bytes as u64;
+                tell(Progress { stage: Stage::Synth, done: *done, total });
+                Ok(())
             })
         })?;
         Ok(self.done(&written))
@@ -123,13 +108,18 @@ impl SynthFile {
     ///
     /// # Errors
     /// See [`SynthFile::write`].
-    pub fn write_sparse(&self, out: &Path, force: bool) -> Result<SynthDone, SynthError> {
-        let written = write::header(&self.metadata, &self.tensors)?;
-        publish(out, force, written.bytes.len() as u64, |file| {
+    pub fn write_sparse(&self, out: &Path, force: bool) -> Result<SynthDone, Error> {
+        let written = self.header()?;
+        require_space(out, written.bytes.len() as u64)?;
+        place_file(out, force, |file| {
             file.write_all_at(&written.bytes, 0)?;
             file.set_len(written.file_bytes)
         })?;
         Ok(self.done(&written))
+    }
+
+    fn header(&self) -> Result<Written, SynthError> {
+        Ok(write::header(&self.metadata, &self.tensors)?)
     }
 
     fn done(&self, written: &Written) -> SynthDone {
@@ -165,47 +155,4 @@ impl SynthFile {
         }
         chunks
     }
-}
-
-/// Puts at `out` what `write` writes, whole or not at all. `needed` is the space
-/// that it takes, in bytes.
-fn publish(
-    out: &Path,
-    force: bool,
-    needed: u64,
-    write: impl FnOnce(&File) -> io::Result<()>,
-) -> Result<(), SynthError> {
-    let refused = |source| SynthError::Io { path: out.to_owned(), source };
-    let exists = || SynthError::Exists(out.to_owned());
-    if !force && out.symlink_metadata().is_ok() {
-        return Err(exists());
-    }
-    let name = out.file_name().ok_or_else(|| refused(io::ErrorKind::IsADirectory.into()))?;
-    let directory = match out.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    let space = rustix::fs::statvfs(directory).map_err(|source| refused(source.into()))?;
-    let free = space.f_bavail.saturating_mul(space.f_frsize);
-    if needed > free {
-        return Err(SynthError::Space { path: out.to_owned(), needed, free });
-    }
-    let mut prefix = std::ffi::OsString::from(".");
-    prefix.push(name);
-    prefix.push(".");
-    let temporary = tempfile::Builder::new()
-        .prefix(&prefix)
-        .suffix(".partial")
-        // As any file that is created; the umask takes its part.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(directory)
-        .map_err(refused)?;
-    write(temporary.as_file()).map_err(refused)?;
-    temporary.as_file().sync_all().map_err(refused)?;
-    let renamed = if force { temporary.persist(out) } else { temporary.persist_noclobber(out) };
-    renamed.map_err(|failed| match failed.error.kind() {
-        io::ErrorKind::AlreadyExists => exists(),
-        _ => refused(failed.error),
-    })?;
-    File::open(directory).and_then(|directory| directory.sync_all()).map_err(refused)
 }

@@ -45,7 +45,11 @@ fn list(lines: &[u64]) -> String {
 /// A text cell. Control characters are escaped, quotes doubled, and a start
 /// that a spreadsheet would take for a formula is made text.
 pub fn cell(text: &str) -> String {
-    let mut shown = Escaped::new(text).to_string();
+    shown_cell(Escaped::new(text).to_string())
+}
+
+/// A cell of text whose control characters are escaped already.
+pub fn shown_cell(mut shown: String) -> String {
     if shown.starts_with(['=', '+', '-', '@']) {
         shown.insert(0, '\'');
     }

@@ -50,11 +50,23 @@ fn cells(row: &ImageRow) -> [String; 12] {
         row.row_bytes.to_string(),
         row.padding_bytes.to_string(),
         row.check_bytes.to_string(),
-        row.channel_lines.iter().map(u64::to_string).collect::<Vec<_>>().join(" "),
+        lines(&row.channel_lines),
         free(row),
         format!("{}/{}", row.skew_lines, row.largest_tile_lines),
         row.ceiling_tokens_s.map_or_else(|| "-".to_owned(), |tokens| format!("{tokens:.3}")),
     ]
+}
+
+/// Channels whose lines are all listed; of more, the least and the most are.
+const LISTED: usize = 8;
+
+fn lines(channels: &[u64]) -> String {
+    match (channels.iter().min(), channels.iter().max()) {
+        (Some(least), Some(most)) if channels.len() > LISTED => {
+            format!("{least} to {most} on {}", channels.len())
+        }
+        _ => channels.iter().map(u64::to_string).collect::<Vec<_>>().join(" "),
+    }
 }
 
 /// The free lines, or in words that there are none.

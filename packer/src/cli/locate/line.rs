@@ -1,6 +1,6 @@
 //! What lies on a channel's line.
 
-use wimg_core::{Escaped, Image, Placement, TensorEntry, Tile};
+use wimg_core::{Escaped, Image, RowByte, TensorEntry, Tile};
 
 use crate::cli::failure::Failure;
 use crate::cli::record::Record;
@@ -9,20 +9,9 @@ use crate::cli::record::Record;
 pub(crate) struct LinePlace<'a> {
     image: &'a Image,
     tensor: &'a TensorEntry,
-    placement: &'a Placement,
     channel: u64,
     line: u64,
     tile: Tile,
-}
-
-/// What a byte of a tile belongs to.
-struct RowByte {
-    /// The image row.
-    row: u64,
-    /// Of a striped tile: the row's block.
-    block: Option<u64>,
-    /// The byte in the row, or in the block's slot.
-    byte: u64,
 }
 
 impl<'a> LinePlace<'a> {
@@ -39,11 +28,11 @@ impl<'a> LinePlace<'a> {
         };
         let found = image.at(channel, line).and_then(|tile| {
             let tensor = image.tensors().get(tile.tensor)?;
-            let placement = image.placements().get(tile.tensor)?;
-            Some(LinePlace { image, tensor, placement, channel, line, tile })
+            Some(LinePlace { image, tensor, channel, line, tile })
         });
         found.ok_or_else(|| {
-            let text = format!("channel {channel} has no line {line}: it holds {held}, from 0");
+            let held = if held == 0 { "none".to_owned() } else { format!("{held}, from 0") };
+            let text = format!("channel {channel} has no line {line}: it holds {held}");
             Failure::Usage(text)
         })
     }
@@ -55,20 +44,7 @@ impl<'a> LinePlace<'a> {
 
     /// What the line's first byte belongs to; `None` where it is past the rows.
     fn row_byte(&self) -> Option<RowByte> {
-        let cut = &self.placement.cut;
-        let (byte, rows) = (self.byte(), self.tile.rows());
-        // Block-major, a block's turn is one slot of every row.
-        let blocks = if cut.striped { cut.row_bytes / cut.block_bytes } else { 1 };
-        let step = if cut.striped { cut.slot_bytes } else { cut.row_bytes };
-        if byte >= blocks * rows * step {
-            return None;
-        }
-        let nth = byte / step;
-        Some(RowByte {
-            row: self.tile.first_row + nth % rows,
-            block: cut.striped.then_some(nth / rows),
-            byte: byte % step,
-        })
+        self.image.row_byte(&self.tile, self.byte())
     }
 
     pub(crate) fn record(&self) -> Record {

@@ -9,7 +9,7 @@ pub(crate) struct NightlyArgs {
     /// The configuration
     #[arg(default_value = "nightly.toml")]
     pub(crate) config: PathBuf,
-    /// Compare the tensors' checksums with the checkpoints', not sizes and times
+    /// Compare the checkpoints' bytes by checksums, not their sizes and times
     #[arg(long)]
     pub(crate) checksum: bool,
     /// How closely images that are up to date are verified
