@@ -130,7 +130,9 @@ pub(crate) fn keep(app: &mut App, opened: Opened, show: bool) -> Result<(), JsVa
     app.reports.retain(|(of, _)| of != &key);
     app.shown = None;
     app.beside = None;
-    app.tell(&format!("Opened {}.", Escaped::new(&name)));
+    if show {
+        app.tell(&format!("Opened {}.", Escaped::new(&name)));
+    }
     if let Some(files) = files {
         app.set_files(&key, files);
         app.tile_bytes = super::TileBytes::default();
