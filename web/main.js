@@ -40,9 +40,15 @@
     }
   };
   globalThis.wimg_dropped = async (event) => {
-    const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry());
+    // All at once: after the event nothing of it can be read. What some programs
+    // drop is a file, but none of a file system.
+    const items = [...event.dataTransfer.items].filter((item) => item.kind === "file");
+    const dropped = items.map((item) => [item.webkitGetAsEntry(), item.getAsFile()]);
     const files = [];
-    for (const entry of entries) if (entry) await walk(entry, "", files);
+    for (const [entry, file] of dropped) {
+      if (entry) await walk(entry, "", files);
+      else if (file) files.push([file.name, file]);
+    }
     return files;
   };
 

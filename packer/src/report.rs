@@ -10,6 +10,7 @@
 //! {
 //!   "ledgers": [{ "path": "a.jsonl", "text": "a ledger, JSON by lines" }],
 //!   "images": [{ "path": "dir", "manifest": "the text of dir/image.json" }],
+//!   "reports": [{ "path": "report.json", "text": "a night's report" }],
 //!   // Each shard's file name, its length in bytes, and in base64 the first
 //!   // bytes of a file of that length with the same tensors at the same
 //!   // offsets: long metadata is left out, and no bytes come after these.
@@ -31,13 +32,15 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use wimg_core::Manifest;
 use wimg_core::gguf::outline::outline;
 use wimg_core::ledger::json;
 
 use crate::error::{Error, shown};
+use crate::nightly::report::{REPORT_JSON, begins_report};
 use crate::page::Page;
-use crate::serve::Folder;
+use crate::serve::{Folder, Index};
 use crate::source::{Source, SourceError};
 use crate::store::{IMAGE_JSON, place_file};
 
@@ -49,13 +52,14 @@ const TEXT_BYTES: u64 = 256 << 20;
 /// What a report shows beside the public checkpoints.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
-    ledgers: Vec<EmbeddedLedger>,
+    ledgers: Vec<EmbeddedText>,
     images: Vec<EmbeddedImage>,
+    reports: Vec<EmbeddedText>,
     checkpoints: Vec<EmbeddedCheckpoint>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct EmbeddedLedger {
+struct EmbeddedText {
     path: String,
     text: String,
 }
@@ -99,7 +103,8 @@ pub enum ReportError {
 }
 
 impl Report {
-    /// Takes in an image, a checkpoint, a ledger, or a folder with such.
+    /// Takes in an image, a checkpoint, a ledger, a night's report, or a folder
+    /// with such.
     ///
     /// # Errors
     /// What is none of them, or cannot be read.
@@ -110,6 +115,9 @@ impl Report {
         if path.extension().is_some_and(|extension| extension == "jsonl") && !path.is_dir() {
             return self.add_ledger(path);
         }
+        if path.file_name().is_some_and(|name| name == REPORT_JSON) && !path.is_dir() {
+            return self.add_night_as(path, &name_of(path));
+        }
         let mut found = false;
         if path.is_dir() {
             let folder =
@@ -119,9 +127,14 @@ impl Report {
                 self.add_ledger(&path.join(ledger))?;
             }
             for image in &index.images {
-                self.add_image(&path.join(&image.path))?;
+                // By its path, as `wimg serve` names it: a night calls its images
+                // by their ids.
+                self.add_image_as(&path.join(&image.path), &image.path)?;
             }
-            found = !index.ledgers.is_empty() || !index.images.is_empty();
+            for report in &index.reports {
+                self.add_night_as(&path.join(report), report)?;
+            }
+            found = index != Index { whole: index.whole, ..Index::default() };
         }
         match Source::open(path) {
             Ok(source) => {
@@ -156,7 +169,23 @@ impl Report {
         if ledger.rows.is_empty() {
             return Err(bad(path, "ledger", &"it has no rows"));
         }
-        self.ledgers.push(EmbeddedLedger { path: name_of(path), text });
+        self.ledgers.push(EmbeddedText { path: name_of(path), text });
+        Ok(())
+    }
+
+    /// Takes in a night's report under a name. Which of its keys are known is
+    /// the page's affair, that reads those of other versions too.
+    ///
+    /// # Errors
+    /// What is none, or cannot be read.
+    pub fn add_night_as(&mut self, path: &Path, name: &str) -> Result<(), Error> {
+        let text = read_text(path)?;
+        serde_json::from_str::<IgnoredAny>(&text)
+            .map_err(|error| bad(path, "night's report", &error))?;
+        if !begins_report(text.as_bytes()) {
+            return Err(bad(path, "night's report", &"it does not begin as one"));
+        }
+        self.reports.push(EmbeddedText { path: name.to_owned(), text });
         Ok(())
     }
 
@@ -322,7 +351,7 @@ mod tests {
 
             <body><p>page</p>
             <script type="text/plain" id="wimg-wasm">AGFzbQ==</script>
-            <script type="application/json" id="wimg-data">{"ledgers":[],"images":[],"checkpoints":[]}</script>
+            <script type="application/json" id="wimg-data">{"ledgers":[],"images":[],"reports":[],"checkpoints":[]}</script>
             <script nonce="N">
             start(1 < 2);
             </script>
@@ -400,9 +429,26 @@ mod tests {
         report.add(folder.path()).unwrap();
         let names: Vec<_> = report.ledgers.iter().map(|ledger| ledger.path.as_str()).collect();
         assert_eq!(names, ["a.jsonl", "b.jsonl"]);
+        let night = "{\"format\":1,\"image_format\":1,\"rows\":[]}";
+        fs::create_dir(folder.path().join("root")).unwrap();
+        fs::write(folder.path().join("root/report.json"), night).unwrap();
+        let mut report = Report::default();
+        report.add(folder.path()).unwrap();
+        let nights: Vec<_> = report.reports.iter().map(|night| night.path.as_str()).collect();
+        assert_eq!(nights, ["root/report.json"], "its path leads to its images");
         fs::write(folder.path().join("c.jsonl"), "").unwrap();
         let error = report.add(&folder.path().join("c.jsonl")).unwrap_err().to_string();
         assert!(error.ends_with("c.jsonl` is no ledger: it has no rows"), "{error}");
+        for (text, why) in [
+            ("{\"format\":1,\"image_format\":1", "EOF while parsing an object at line 1 column 28"),
+            ("{\"format\":1}", "it does not begin as one"),
+        ] {
+            fs::write(folder.path().join("report.json"), text).unwrap();
+            let error = report.add(&folder.path().join("report.json")).unwrap_err();
+            assert_eq!(error.exit_code(), 3, "{error}");
+            let end = format!("report.json` is no night's report: {why}");
+            assert!(error.to_string().ends_with(&end), "{error}");
+        }
         let error = report.add(&folder.path().join("none.gguf")).unwrap_err();
         assert_eq!(error.exit_code(), 3, "{error}");
     }

@@ -1,8 +1,8 @@
 //! A small server for the page: HTTP/1.1 over the standard library, one
 //! request a connection.
 //!
-//! It reads and never writes: the embedded page, and the ledgers and images
-//! below one folder. It promises that
+//! It reads and never writes: the embedded page, and the ledgers, images
+//! and nights' reports below one folder. It promises that
 //! - no file outside the folder is opened, whatever the path or the links in it;
 //! - no other site can read it: the `Host` header must be an address or a name
 //!   that the server was given (a name that an attacker's DNS points here is
@@ -66,7 +66,7 @@ impl Default for ServeLimits {
 /// What is served, and where.
 #[derive(Clone, Debug, Default)]
 pub struct ServeOptions {
-    /// The folder whose ledgers and images are served; none without it.
+    /// The folder whose ledgers, images and reports are served; none without it.
     pub dir: Option<PathBuf>,
     /// The address or name to listen on; 127.0.0.1 without it.
     pub host: Option<String>,

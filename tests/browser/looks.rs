@@ -4,10 +4,13 @@
 use std::path::Path;
 
 use crate::Opened;
+use crate::night::Night;
+use crate::program::Served;
 
 /// What is pictured: a name, and the address of the view.
 const VIEWS: &[(&str, &str)] = &[
-    ("ledger", ""),
+    ("night", "#view=night"),
+    ("ledger", "#view=ledger"),
     ("map", "#view=map&row=qwen3.8-27b-ggml-org-q4_k_m&layout=4x72/512+check&tile=123456"),
     (
         "tile",
@@ -22,12 +25,17 @@ const VIEWS: &[(&str, &str)] = &[
 fn light_dark_and_narrow() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/screenshots");
     std::fs::create_dir_all(&folder).unwrap();
-    let opened = Opened::at("");
+    let night = Night::new();
+    night.pass(3);
+    let opened = Opened::of(Served::start(Some(night.folder.path())), "");
     let browser = &opened.browser;
     let mut backgrounds = Vec::new();
-    for (look, scheme, width, height) in
-        [("light", "light", 1280, 900), ("dark", "dark", 1280, 900), ("narrow", "light", 360, 740)]
-    {
+    for (look, scheme, width, height) in [
+        ("light", "light", 1280, 1000),
+        ("dark", "dark", 1280, 1000),
+        ("narrow", "light", 360, 1200),
+        ("wide", "light", 1920, 1080),
+    ] {
         browser.prefer("prefers-color-scheme", scheme);
         browser.resize(width, height);
         for (name, hash) in VIEWS {
@@ -47,6 +55,13 @@ fn light_dark_and_narrow() {
     }
     assert_ne!(backgrounds[0], backgrounds[1], "dark is another colour");
     assert_eq!(backgrounds[0], backgrounds[2]);
+    // On a screen that most people have, the ledger shows all of its columns.
+    browser.resize(1280, 1000);
+    browser.open(&format!("{}#view=ledger", opened.served.url));
+    browser.until_true("return document.getElementById('starting').hidden");
+    let script = "const box = document.querySelector('#ledger-view .scroll');
+        return box.scrollWidth - box.clientWidth";
+    assert_eq!(browser.run(script, &[]), 0, "pixels of the ledger that hide");
     // By hand, whatever the system likes; and it is remembered.
     browser.resize(1280, 900);
     browser.one("#theme").click();

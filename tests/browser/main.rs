@@ -11,6 +11,7 @@ mod ledger;
 mod looks;
 mod map;
 mod measures;
+mod night;
 mod open;
 mod program;
 mod report;

@@ -203,3 +203,37 @@ fn another_layout_is_planned_as_one_types() {
     type_into("other-channels", "257");
     browser.until("an error", || browser.one("#knob-error").text().contains("257").then_some(()));
 }
+
+#[test]
+fn the_map_is_saved_and_its_layout_copied() {
+    use base64::Engine;
+    let opened = Opened::at(MAP);
+    let browser = &opened.browser;
+    let mut saved = Vec::new();
+    for view in ["map", "skew"] {
+        opened.go(view);
+        browser.one(&format!("#{view}-view [data-do='save-png']")).click();
+        let bytes = std::fs::read(browser.downloaded(&format!("{view}.png"))).unwrap();
+        // The picture that is on the screen, in all its pixels.
+        let script = "const canvas = document.getElementById(arguments[0]);
+            return [canvas.width, canvas.height, canvas.toDataURL().split(',')[1]]";
+        let shown = browser.run(script, &[view.into()]);
+        let picture = base64::engine::general_purpose::STANDARD.decode(shown[2].as_str().unwrap());
+        assert_eq!(bytes, picture.unwrap(), "{view}");
+        let side = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+        assert_eq!(shown[0], side(16), "its width, after the signature and IHDR");
+        assert_eq!(shown[1], side(20));
+        assert!(shown[0].as_u64() > Some(500) && bytes.len() > 3000, "it is more than a ground");
+        saved.push(bytes);
+    }
+    assert_ne!(saved[0], saved[1]);
+    browser.permit_clipboard(&opened.served.url);
+    for (view, button, text) in
+        [("map", "copy-layout", "4x72/512+check"), ("what-if", "copy-other", "4x64/512")]
+    {
+        opened.go(view);
+        browser.one(&format!("[data-do='{button}']")).click();
+        assert_eq!(browser.run("return navigator.clipboard.readText()", &[]), text);
+        assert_eq!(browser.one("#foot").text(), format!("Copied {text}."));
+    }
+}

@@ -9,6 +9,8 @@ use wimg_tests::vectors;
 
 use crate::files;
 use crate::ledger::{assert_same, known, rows};
+use crate::program::printed;
+use crate::verify;
 use crate::webdriver::Browser;
 use crate::{Opened, digits};
 
@@ -191,7 +193,7 @@ fn names_from_files_are_text() {
 fn an_image_json_and_a_ledger_open_alone() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = folder.path().join("sweep.jsonl");
-    let text = crate::program::printed(&["ledger", "--format", "json", "--layout", "2x64/64"]);
+    let text = printed(&["ledger", "--format", "json", "--layout", "2x64/64"]);
     std::fs::write(&ledger, text).unwrap();
     let opened = Opened::at("");
     let browser = &opened.browser;
@@ -206,4 +208,41 @@ fn an_image_json_and_a_ledger_open_alone() {
     let tiles = known(&[image.to_str().unwrap()])[0]["tiles"].to_string();
     browser
         .until("its tiles", || digits(&text_of(browser, "figures")).contains(&tiles).then_some(()));
+}
+
+#[test]
+fn files_and_folders_are_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("dropped image");
+    files::image(&image, "4x72/512+check");
+    let checkpoint = vectors::path(files::CHECKPOINT);
+    let opened = Opened::at("");
+    let browser = &opened.browser;
+    let sign = "return !document.getElementById('drop').hidden";
+    assert_eq!(browser.run(sign, &[]), false);
+    browser.drag(&[&checkpoint, &image], false);
+    browser.until_true(sign);
+    browser.drag(&[&checkpoint, &image], true);
+    browser.until("what was dropped", || (rows(browser).len() == 16 + 3).then_some(()));
+    assert_eq!(browser.run(sign, &[]), false);
+    let known = [known(&[checkpoint.to_str().unwrap()]), known(&[image.to_str().unwrap()])];
+    assert_same(&rows(browser)[16..], &known.concat());
+    // With all its files: it can be verified.
+    browser.one("#ledger-rows tr:last-child a").click();
+    opened.go("verify");
+    assert_eq!(verify::verdict(browser), ("sound".to_owned(), Vec::new()));
+    // What is no file of a file system, as some programs drop it; and nothing.
+    opened.go("ledger");
+    let script = "const transfer = new DataTransfer();
+        const file = new File([arguments[0]], 'mailed.jsonl');
+        if (arguments[0]) transfer.items.add(file);
+        transfer.setData('text/plain', 'words');
+        const drop = new DragEvent('drop', { dataTransfer: transfer, bubbles: true });
+        document.body.dispatchEvent(drop)";
+    let sweep = printed(&["ledger", "--format", "json", "--layout", "2x64/64"]);
+    browser.run(script, &[sweep.into()]);
+    browser.until("the ledger", || (rows(browser).len() == 16 + 3 + 8).then_some(()));
+    browser.run(script, &["".into()]);
+    let alert = browser.one("#alerts span").text();
+    assert_eq!(alert, "There is no checkpoint, image, ledger or report among these files.");
 }

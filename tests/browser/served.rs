@@ -56,7 +56,8 @@ fn it_serves_what_it_must_and_refuses_the_rest() {
     assert_eq!(
         index,
         "{\"ledgers\":[\"known.jsonl\"],\
-         \"images\":[{\"path\":\"image\",\"manifest\":\"image/image.json\"}],\"whole\":true}"
+         \"images\":[{\"path\":\"image\",\"manifest\":\"image/image.json\"}],\
+         \"reports\":[],\"whole\":true}"
     );
 }
 

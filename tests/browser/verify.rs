@@ -38,6 +38,20 @@ pub(crate) fn found(image: &Path) -> Vec<String> {
 }
 
 #[test]
+fn without_an_image_it_asks_for_its_folder() {
+    let opened = Opened::at("#view=verify&row=qwen3.8-27b-ggml-org-q4_k_m&layout=4x72/512+check");
+    let browser = &opened.browser;
+    assert!(browser.all("#verify-start:not([hidden])").is_empty());
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("asked");
+    files::image(&image, "4x72/512+check");
+    browser.one("#verify-open:not([hidden]) input").choose(&[&image]);
+    browser.until("the image", || browser.url().contains("row=asked").then_some(()));
+    assert_eq!(verdict(browser), ("sound".to_owned(), Vec::new()));
+    assert!(browser.all("#verify-open:not([hidden])").is_empty());
+}
+
+#[test]
 fn a_sound_image_is_said_to_be_and_a_damaged_tile_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let opened = Opened::at("");

@@ -158,6 +158,18 @@ impl Browser {
         self.tell("/goog/cdp/execute", &json!({ "cmd": command, "params": params }));
     }
 
+    /// Drags files and folders from the disk over a place of the view and, if
+    /// wanted, lets go of them there: as a person does from another program.
+    pub(crate) fn drag(&self, paths: &[&Path], drop: bool) {
+        let kinds = ["dragEnter", "dragOver", "drop"];
+        for kind in &kinds[..if drop { 3 } else { 2 }] {
+            let data = json!({ "items": [], "files": paths, "dragOperationsMask": 1 });
+            let params = json!({ "type": kind, "x": 200, "y": 200, "data": data });
+            let command = "Input.dispatchDragEvent";
+            self.tell("/goog/cdp/execute", &json!({ "cmd": command, "params": params }));
+        }
+    }
+
     /// Makes the page's view this large, in pixels; also narrower than a window can be.
     pub(crate) fn resize(&self, width: u32, height: u32) {
         let params =

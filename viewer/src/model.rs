@@ -9,6 +9,7 @@ pub mod hex;
 pub mod kind;
 pub mod knobs;
 pub mod library;
+pub mod night;
 pub mod quantity;
 pub mod search;
 pub mod skew;

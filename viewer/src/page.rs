@@ -10,8 +10,10 @@ mod dom;
 mod events;
 mod files;
 mod heading;
+mod json;
 mod ledger;
 mod map;
+mod night;
 mod shown;
 mod skew;
 mod tile_bytes;
@@ -29,6 +31,7 @@ use web_sys::{Document, HtmlElement, Window};
 use wimg_core::Tile;
 
 use crate::model::library::Library;
+use crate::model::night::Night;
 use crate::model::state::{State, View};
 use crate::page::dom::{add, add_button, by_id, emptied, said, set_text, show};
 use crate::page::files::Files;
@@ -43,6 +46,10 @@ pub(crate) struct App {
     window: Window,
     document: Document,
     library: Library,
+    /// The nights' reports, in the order in which they came.
+    nights: Vec<Night>,
+    /// What is drawn of them: which, rows of it, and among how many.
+    night_drawn: Option<(String, usize, usize)>,
     /// By subject: the files that it was opened from.
     files: Vec<(String, Files)>,
     state: State,
@@ -99,6 +106,8 @@ pub(crate) fn start() -> Result<(), JsValue> {
         window,
         document,
         library,
+        nights: Vec::new(),
+        night_drawn: None,
         files: Vec::new(),
         state,
         shown: None,
@@ -141,12 +150,17 @@ impl App {
     /// Shows the state.
     fn render(&mut self) -> Result<(), JsValue> {
         self.tabs()?;
-        let ledger = self.state.view == View::Ledger;
-        show(&self.document, "ledger-view", ledger)?;
-        show(&self.document, "image-view", !ledger)?;
-        if ledger {
-            self.document.set_title("wimg ledger");
-            return ledger::render(self);
+        let view = self.state.view;
+        show(&self.document, "ledger-view", view == View::Ledger)?;
+        show(&self.document, "night-view", view == View::Night)?;
+        show(&self.document, "image-view", !matches!(view, View::Ledger | View::Night))?;
+        match view {
+            View::Ledger => {
+                self.document.set_title("wimg ledger");
+                return ledger::render(self);
+            }
+            View::Night => return night::render(self),
+            _ => {}
         }
         shown::refresh(self);
         heading::render(self)?;
@@ -167,7 +181,7 @@ impl App {
             View::WhatIf => what_if::render(self),
             View::Skew => skew::render(self),
             View::Verify => verify::render(self),
-            View::Ledger => Ok(()),
+            View::Ledger | View::Night => Ok(()),
         }
     }
 
@@ -177,12 +191,16 @@ impl App {
             self.document.active_element().and_then(|element| element.get_attribute("data-view"));
         let tabs = emptied(&self.document, "tabs")?;
         for view in View::ALL {
+            if view == View::Night && self.nights.is_empty() && self.state.view != view {
+                continue;
+            }
             let text = match view {
                 View::Ledger => "Ledger",
                 View::Map => "Map",
                 View::WhatIf => "What if",
                 View::Skew => "Skew",
                 View::Verify => "Verify",
+                View::Night => "Night",
             };
             let link = add(&tabs, "a", "", text)?;
             let state = State { view, ..self.with_some_subject() };

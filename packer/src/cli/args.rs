@@ -233,7 +233,7 @@ pub(crate) struct SynthArgs {
 
 #[derive(Debug, ArgsOf)]
 pub(crate) struct ServeArgs {
-    /// The folder whose ledgers (.jsonl) and images can be read [default: none]
+    /// The folder whose ledgers (.jsonl), images and nights' reports can be read [default: none]
     pub(crate) dir: Option<PathBuf>,
     /// The port [default: a free one]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
@@ -248,7 +248,7 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, ArgsOf)]
 pub(crate) struct ReportArgs {
-    /// Images, checkpoints, ledgers (.jsonl), and folders with them [default: only the public checkpoints that wimg knows]
+    /// Images, checkpoints, ledgers (.jsonl), nights' report.json, and folders with them [default: only the public checkpoints that wimg knows]
     #[arg(value_name = "CHECKPOINT-OR-DIR")]
     pub(crate) subjects: Vec<PathBuf>,
     /// The file to write

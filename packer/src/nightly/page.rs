@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::report::{LEDGER_JSONL, Report};
+use super::report::{LEDGER_JSONL, REPORT_JSON, Report};
 use crate::error::Error;
 use crate::page::Page;
 use crate::report::Report as PageReport;
@@ -10,7 +10,7 @@ use crate::report::Report as PageReport;
 /// The file.
 pub const REPORT_HTML: &str = "report.html";
 
-/// Writes the page over the ledger and the images to load, where this program
+/// Writes the page over the report, the ledger and the images to load, where this program
 /// has one. An image that cannot be read is in the report's rows, not in it.
 ///
 /// # Errors
@@ -18,6 +18,7 @@ pub const REPORT_HTML: &str = "report.html";
 pub(super) fn write(root: &Path, report: &Report) -> Result<(), Error> {
     let Some(page) = Page::embedded() else { return Ok(()) };
     let mut shown = PageReport::default();
+    shown.add_night_as(&root.join(REPORT_JSON), REPORT_JSON)?;
     if !report.ledger().rows.is_empty() {
         shown.add(&root.join(LEDGER_JSONL))?;
     }

@@ -21,6 +21,17 @@ pub const LEDGER_JSONL: &str = "ledger.jsonl";
 /// The exit codes from good to worst.
 const SEVERITY: [u8; 6] = [0, 2, 3, 4, 5, 1];
 
+/// Where in the file the keys are that tell it from other programs' reports.
+const START_BYTES: usize = 256;
+
+/// Whether a file that begins like this is, or would be, a night's report: also
+/// one that breaks off later.
+pub fn begins_report(start: &[u8]) -> bool {
+    let start = &start[..start.len().min(START_BYTES)];
+    let has = |key: &[u8]| start.windows(key.len()).any(|window| window == key);
+    start.trim_ascii_start().starts_with(b"{") && has(b"\"format\"") && has(b"\"image_format\"")
+}
+
 /// How a night went. Text from files is escaped already.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -270,6 +281,18 @@ mod tests {
             second.counts,
             Counts { failed: 1, packed: 2, up_to_date: 1, ..Counts::default() }
         );
+    }
+
+    #[test]
+    fn a_report_is_known_by_its_start() {
+        let text = report(vec![row("a", Status::Packed, None)], None).render();
+        for len in [100, START_BYTES, text.len()] {
+            assert!(begins_report(&text.as_bytes()[..len]), "{len}");
+        }
+        let padded = " ".repeat(START_BYTES) + &text;
+        for other in ["", "{}", "{\"format\":1}", "[{\"format\":1,\"image_format\":1}]", &padded] {
+            assert!(!begins_report(other.as_bytes()), "{other}");
+        }
     }
 
     #[test]

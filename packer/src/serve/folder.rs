@@ -1,9 +1,10 @@
-//! The folder whose ledgers and images are served.
+//! The folder whose ledgers, images and nights' reports are served.
 //!
 //! Everything is opened below the folder's own descriptor by the kernel, which
-//! refuses `..` and links that lead out. Only two kinds of files are served: a
-//! ledger (a `.jsonl` file whose first line is a ledger's row) and the files of
-//! an image (by their names, beside an `image.json`).
+//! refuses `..` and links that lead out. Only three kinds of files are served: a
+//! ledger (a `.jsonl` file whose first line is a ledger's row), a night's report
+//! (a `report.json` that begins as one) and the files of an image (by their
+//! names, beside an `image.json`).
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -18,6 +19,7 @@ use serde::Serialize;
 use wimg_core::ImageRow;
 
 use super::response::Refusal;
+use crate::nightly::report::{REPORT_JSON, begins_report};
 use crate::store::{IMAGE_JSON, RUN_JSON, is_image_file};
 
 /// The longest row of a ledger that is looked for, in bytes.
@@ -34,13 +36,15 @@ pub struct Folder {
     path: PathBuf,
 }
 
-/// The ledgers and images below a folder: paths from it, sorted.
+/// The ledgers, images and nights' reports below a folder: paths from it, sorted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Index {
     /// The ledgers.
     pub ledgers: Vec<String>,
     /// The images.
     pub images: Vec<IndexedImage>,
+    /// The nights' reports.
+    pub reports: Vec<String>,
     /// Whether there are no others: a very large folder is not searched whole.
     pub whole: bool,
 }
@@ -56,7 +60,7 @@ pub struct IndexedImage {
 
 impl Default for Index {
     fn default() -> Index {
-        Index { ledgers: Vec::new(), images: Vec::new(), whole: true }
+        Index { ledgers: Vec::new(), images: Vec::new(), reports: Vec::new(), whole: true }
     }
 }
 
@@ -79,8 +83,9 @@ impl Folder {
         Ok(Folder { root: root.into(), path: path.to_owned() })
     }
 
-    /// Looks for the ledgers and images in and below the folder. Hidden folders
-    /// and links to folders are passed over; an image's folder holds nothing else.
+    /// Looks for the ledgers, images and reports in and below the folder. Hidden
+    /// folders and links to folders are passed over; an image's folder holds
+    /// nothing else.
     pub fn index(&self) -> Index {
         let mut index = Index::default();
         let mut left = ENTRIES;
@@ -112,15 +117,19 @@ impl Folder {
                     folders.push((path, depth + 1));
                 } else if kind.is_dir() {
                     index.whole = false;
-                } else if is_ledger_name(&name)
-                    && self.regular(&path).is_some_and(|(file, _)| is_ledger(&file))
+                } else if let Some(text) = Text::of(&name)
+                    && self.regular(&path).is_some_and(|(file, _)| text.is(&file))
                     && let Some(path) = path.to_str()
                 {
-                    index.ledgers.push(path.to_owned());
+                    match text {
+                        Text::Ledger => index.ledgers.push(path.to_owned()),
+                        Text::Report => index.reports.push(path.to_owned()),
+                    }
                 }
             }
         }
         index.ledgers.sort();
+        index.reports.sort();
         index.images.sort_by(|one, other| one.path.cmp(&other.path));
         index
     }
@@ -129,19 +138,19 @@ impl Folder {
     pub(super) fn file(&self, parts: &[Vec<u8>]) -> Result<Found, Refusal> {
         let path: PathBuf = parts.iter().map(|part| OsStr::from_bytes(part)).collect();
         let name = path.file_name().ok_or(Refusal::NotFound)?;
-        let ledger = is_ledger_name(name);
+        let text = Text::of(name);
         let of_image =
             is_image_file(name) && self.regular(&path.with_file_name(IMAGE_JSON)).is_some();
-        if !ledger && !of_image {
+        if text.is_none() && !of_image {
             return Err(Refusal::NotFound);
         }
         let (file, len) = self.regular(&path).ok_or(Refusal::NotFound)?;
-        if ledger && !is_ledger(&file) {
+        if text.is_some_and(|text| !text.is(&file)) {
             return Err(Refusal::NotFound);
         }
         let media = match name.to_str() {
-            _ if ledger => "application/x-ndjson",
-            Some(IMAGE_JSON | RUN_JSON) => "application/json",
+            _ if text == Some(Text::Ledger) => "application/x-ndjson",
+            Some(IMAGE_JSON | RUN_JSON | REPORT_JSON) => "application/json",
             _ => "application/octet-stream",
         };
         Ok(Found { file, len, media })
@@ -189,13 +198,40 @@ fn open_without_links(root: &File, path: &Path) -> rustix::io::Result<File> {
     Ok(at)
 }
 
-fn is_ledger_name(name: &OsStr) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension == "jsonl")
+/// A file that is served for what it says. Other things are kept under such
+/// names too, and are nobody's business.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Ledger,
+    Report,
 }
 
-/// Whether a file's first line is a ledger's row: other things are kept in
-/// `.jsonl` files too, and are nobody's business.
-fn is_ledger(file: &File) -> bool {
+impl Text {
+    /// What a file of this name would be.
+    fn of(name: &OsStr) -> Option<Text> {
+        let ledger = Path::new(name).extension().is_some_and(|extension| extension == "jsonl");
+        match name == REPORT_JSON {
+            true => Some(Text::Report),
+            false => ledger.then_some(Text::Ledger),
+        }
+    }
+
+    /// Whether a file is.
+    fn is(self, file: &File) -> bool {
+        let Some(start) = start_of(file) else { return false };
+        match self {
+            Text::Report => begins_report(&start),
+            Text::Ledger => {
+                let mut lines = start.split(|&byte| byte == b'\n');
+                let line = lines.find(|line| !line.trim_ascii().is_empty());
+                line.is_some_and(|line| serde_json::from_slice::<ImageRow>(line).is_ok())
+            }
+        }
+    }
+}
+
+/// The first bytes of a file, enough for a ledger's row.
+fn start_of(file: &File) -> Option<Vec<u8>> {
     let mut bytes = vec![0; ROW_BYTES];
     let mut len = 0;
     while len < ROW_BYTES {
@@ -203,11 +239,11 @@ fn is_ledger(file: &File) -> bool {
             Ok(0) => break,
             Ok(read) => len += read,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return false,
+            Err(_) => return None,
         }
     }
-    let line = bytes[..len].split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty());
-    line.is_some_and(|line| serde_json::from_slice::<ImageRow>(line).is_ok())
+    bytes.truncate(len);
+    Some(bytes)
 }
 
 #[cfg(test)]

@@ -17,7 +17,10 @@ const PAGE: Page = Page {
     ],
 };
 
-/// A folder with a ledger, two images and what must not be served.
+/// How a night's report begins; this one breaks off, which is the page's to say.
+const REPORT: &str = "{\n  \"format\": 1,\n  \"image_format\": 1,";
+
+/// A folder with a ledger, two images, a report and what must not be served.
 fn folder() -> tempfile::TempDir {
     let all = tempfile::tempdir().unwrap();
     let dir = all.path().join("served");
@@ -26,6 +29,9 @@ fn folder() -> tempfile::TempDir {
         ("served/a.jsonl", row),
         ("served/b/c d/two.jsonl", row),
         ("served/chat.jsonl", "{\"role\":\"user\"}\n"),
+        ("served/b/report.json", REPORT),
+        ("served/report.json", "{\"format\":1,\"private\":[]}"),
+        ("served/b/other.json", REPORT),
         ("served/notes.txt", "private"),
         ("served/channel-0.bin", "no image's"),
         ("served/.hidden/a.jsonl", row),
@@ -107,7 +113,7 @@ fn the_page_and_its_policy_are_served() {
     assert_eq!(status(&get(address, "/wimg.js", "")), "404");
     assert_eq!(
         body(&get(address, "/data/index.json", "")),
-        "{\"ledgers\":[],\"images\":[],\"whole\":true}"
+        "{\"ledgers\":[],\"images\":[],\"reports\":[],\"whole\":true}"
     );
     let head = exchange(address, b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(head.contains("Content-Length: 7\r\n") && head.ends_with("\r\n\r\n"), "{head}");
@@ -121,7 +127,8 @@ fn ledgers_and_images_are_listed_and_served() {
         body(&get(address, "/data/index.json", "")),
         "{\"ledgers\":[\"a.jsonl\",\"b/c d/two.jsonl\",\"near.jsonl\"],\"images\":[\
          {\"path\":\"b/image\",\"manifest\":\"b/image/image.json\"},\
-         {\"path\":\"image\",\"manifest\":\"image/image.json\"}],\"whole\":true}"
+         {\"path\":\"image\",\"manifest\":\"image/image.json\"}],\
+         \"reports\":[\"b/report.json\"],\"whole\":true}"
     );
     for (path, media) in [
         ("/data/a.jsonl", "application/x-ndjson"),
@@ -129,6 +136,7 @@ fn ledgers_and_images_are_listed_and_served() {
         ("/data/b/c%20d/two.jsonl", "application/x-ndjson"),
         ("/data/image/image.json", "application/json"),
         ("/data/image/channel-0.bin", "application/octet-stream"),
+        ("/data/b/report.json", "application/json"),
     ] {
         let answer = get(address, path, "");
         assert_eq!(status(&answer), "200", "{path}: {answer}");
@@ -152,6 +160,8 @@ fn nothing_else_is_served() {
     for path in [
         "/data/chat.jsonl",
         "/data/notes.txt",
+        "/data/report.json",
+        "/data/b/other.json",
         "/data/channel-0.bin",
         "/data/.hidden/a.jsonl",
         "/data/image/key.pem",
@@ -176,7 +186,7 @@ fn nothing_else_is_served() {
         assert!(answer.contains("nosniff") && !answer.contains("private"), "{path}");
         refused += 1;
     }
-    assert_eq!(refused, 20);
+    assert_eq!(refused, 22);
 }
 
 #[test]

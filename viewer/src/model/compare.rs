@@ -41,7 +41,7 @@ pub fn figures(one: &ImageRow, other: &ImageRow) -> Vec<Figure> {
         name: "padding %",
         one: percent(a),
         other: percent(b),
-        difference: signed(b - a, percent),
+        difference: signed(b - a, |share| format!("{:.2} points", share * 100.0)),
     });
     let tokens = |row: &ImageRow| row.ceiling_tokens_s;
     let shown = |row| tokens(row).map_or_else(|| "\u{2013}".to_owned(), |t| format!("{t:.4}"));
@@ -133,7 +133,7 @@ mod tests {
             skew lines: 510 | 481 | −29
             largest tile lines: 510 | 491 | −19
             lines of a pass, busiest channel: 71_287_838 | 63_476_310 | −7_811_528
-            padding %: 0.01% | 0.17% | +0.16%
+            padding %: 0.01% | 0.17% | +0.16 points
             tokens/s at most: 4.2083 | 4.7262 | +0.5179 (+12.31%)"#]]
         .assert_eq(&text);
     }

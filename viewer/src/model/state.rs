@@ -21,11 +21,14 @@ pub enum View {
     Skew,
     /// Whether an image is sound.
     Verify,
+    /// How a night went.
+    Night,
 }
 
 impl View {
     /// All of them, in the order of their tabs.
-    pub const ALL: [View; 5] = [View::Ledger, View::Map, View::WhatIf, View::Skew, View::Verify];
+    pub const ALL: [View; 6] =
+        [View::Ledger, View::Map, View::WhatIf, View::Skew, View::Verify, View::Night];
 
     /// The word in a link.
     pub fn word(self) -> &'static str {
@@ -35,6 +38,7 @@ impl View {
             View::WhatIf => "what-if",
             View::Skew => "skew",
             View::Verify => "verify",
+            View::Night => "night",
         }
     }
 
@@ -78,10 +82,13 @@ pub struct State {
     pub sort: Option<Sort>,
     /// What the ledger's rows must hold.
     pub filter: String,
+    /// The path of the night's report; none: the one that came first.
+    pub night: Option<String>,
 }
 
 impl State {
-    /// The hash, without `#`. What has its default is left out.
+    /// The hash, without `#`. What has its default is left out, but for the view:
+    /// which one is first without a word depends on what is open.
     pub fn hash(&self) -> String {
         let plain = State::default();
         let mut words: Vec<String> = Vec::new();
@@ -90,7 +97,7 @@ impl State {
                 words.push(format!("{key}={}", escape(&value)));
             }
         };
-        put("view", self.view.word().to_owned(), self.view != plain.view);
+        put("view", self.view.word().to_owned(), true);
         if let Some(subject) = &self.subject {
             put("row", subject.clone(), true);
             put("layout", self.layout.to_string(), true);
@@ -113,6 +120,9 @@ impl State {
             put("sort", format!("{}:{way}", sort.column.name()), true);
         }
         put("filter", self.filter.clone(), !self.filter.is_empty());
+        if let Some(night) = &self.night {
+            put("night", night.clone(), true);
+        }
         words.join("&")
     }
 
@@ -149,6 +159,7 @@ impl State {
                 self.sort = column.map(|column| Sort { column, down: way == "down" });
             }
             "filter" => self.filter = value.to_owned(),
+            "night" => self.night = Some(value.to_owned()).filter(|path| !path.is_empty()),
             _ => {}
         }
     }
@@ -197,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_link_keeps_what_was_seen() {
-        assert_eq!(State::default().hash(), "");
+        assert_eq!(State::default().hash(), "view=ledger");
         let layout: ImageLayout = "4x72/512+check+stripe8+octets+slot16".parse().unwrap();
         let state = State {
             view: View::Map,
@@ -211,6 +222,7 @@ mod tests {
             find: "ffn up".to_owned(),
             sort: Some(Sort { column: Column::SkewLines, down: true }),
             filter: "q8 & 72".to_owned(),
+            night: Some("images/report.json".to_owned()),
         };
         let hash = state.hash();
         assert!(hash.contains("layout=4x72/512+check+stripe8+octets+slot16&"), "{hash}");
@@ -235,6 +247,7 @@ mod tests {
             "other=",
             "row=",
             "colour=puce",
+            "night=",
             "unknown=1",
         ] {
             assert_eq!(State::read(hash), State::default(), "{hash}");

@@ -1,4 +1,4 @@
-//! What a person chose or dropped: checkpoints, images, ledgers.
+//! What a person chose or dropped: checkpoints, images, ledgers, nights' reports.
 
 use wimg_core::{Escaped, ShardName};
 
@@ -9,13 +9,13 @@ pub enum Group {
     Checkpoint(Vec<usize>),
     /// An image's folder: the place of its `image.json`, and of all its files.
     Image(usize, Vec<usize>),
-    /// JSON that is an `image.json` without its folder, or a ledger.
+    /// JSON that is an `image.json` without its folder, a ledger, or a night's report.
     Json(usize),
 }
 
 /// Sorts files, given by their paths, into groups, in the order of their first
 /// files; and says what is missing. Of a folder only what its files' names say
-/// to be a checkpoint, an image or a ledger is taken; a file alone is always.
+/// to be a checkpoint, an image, a ledger or a report is taken; a file alone is always.
 pub fn groups(paths: &[String]) -> (Vec<Group>, Vec<String>) {
     let folders = image_folders(paths);
     let mut sets: Vec<Set<'_>> = Vec::new();
@@ -37,6 +37,7 @@ pub fn groups(paths: &[String]) -> (Vec<Group>, Vec<String>) {
         } else if lower.ends_with(".jsonl")
             || lower.ends_with(".ndjson")
             || name == IMAGE_JSON
+            || name == REPORT_JSON
             || (alone && lower.ends_with(".json"))
         {
             found.push((at, Group::Json(at)));
@@ -110,6 +111,9 @@ impl<'a> Set<'a> {
 /// The name of the file that makes a folder an image.
 pub const IMAGE_JSON: &str = "image.json";
 
+/// The name of a night's report.
+const REPORT_JSON: &str = "report.json";
+
 /// A folder that is an image: its `image.json`, and the image's files.
 struct ImageFolder<'a> {
     folder: &'a str,
@@ -178,6 +182,8 @@ mod tests {
             "img/old.gguf",
             "image.json",
             "sweep.jsonl",
+            "night/report.json",
+            "night/other.json",
             "notes.txt",
         ]);
         assert_eq!(
@@ -189,7 +195,8 @@ mod tests {
                 Group::Checkpoint(vec![8]),
                 Group::Json(9),
                 Group::Json(10),
-                Group::Checkpoint(vec![11]),
+                Group::Json(11),
+                Group::Checkpoint(vec![13]),
             ]
         );
         assert_eq!(

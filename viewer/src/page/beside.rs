@@ -1,7 +1,7 @@
 //! What comes with the page: in a report, in the page's own text; from a
 //! server, in a list of what it serves.
 
-use js_sys::{Array, JSON, Reflect, Uint8Array};
+use js_sys::{Array, Uint8Array};
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 use wimg_core::Checkpoint;
@@ -13,6 +13,7 @@ use crate::model::subject::{Origin, notes};
 use crate::page::bytes::{Bytes, fetch};
 use crate::page::dom::said;
 use crate::page::files::{Files, Found, Named, Opened, json, keep};
+use crate::page::json::{list, number, parse, string, value};
 use crate::page::{App, with};
 
 /// Opens what comes with the page.
@@ -29,7 +30,7 @@ pub(crate) fn open(app: &mut App) {
             // A server that is not wimg's lists nothing.
             if let Ok(list) = fetch("data/index.json", None).await
                 && let Ok(text) = String::from_utf8(Uint8Array::new(&list).to_vec())
-                && let Ok(index) = JSON::parse(&text)
+                && let Ok(index) = parse(&text)
             {
                 open_served(&index).await;
             }
@@ -37,25 +38,15 @@ pub(crate) fn open(app: &mut App) {
     }
 }
 
-/// A list of JSON; empty where there is none.
-fn list(object: &JsValue, key: &str) -> Array {
-    let value = Reflect::get(object, &JsValue::from_str(key)).unwrap_or_default();
-    if Array::is_array(&value) { Array::from(&value) } else { Array::new() }
-}
-
-/// A text of JSON; empty where there is none.
-fn string(object: &JsValue, key: &str) -> String {
-    let value = Reflect::get(object, &JsValue::from_str(key)).ok();
-    value.and_then(|value| value.as_string()).unwrap_or_default()
-}
-
-/// Opens what a report has in its element `wimg-data`: ledgers and manifests
-/// as text, checkpoints as the headers of their shards in base64.
+/// Opens what a report has in its element `wimg-data`: nights' reports, ledgers
+/// and manifests as text, checkpoints as the headers of their shards in base64.
 fn embedded(app: &mut App, text: &str) -> Result<(), String> {
-    let data = JSON::parse(text).map_err(|error| said(&error))?;
-    for ledger in list(&data, "ledgers").iter() {
-        let path = string(&ledger, "path");
-        put(app, &path, json(&path, string(&ledger, "text").as_bytes()));
+    let data = parse(text)?;
+    for texts in ["reports", "ledgers"] {
+        for file in list(&data, texts).iter() {
+            let path = string(&file, "path");
+            put(app, &path, json(&path, string(&file, "text").as_bytes()));
+        }
     }
     for image in list(&data, "images").iter() {
         let path = string(&image, "path");
@@ -83,8 +74,7 @@ fn checkpoint_of(app: &App, path: &str, shards: &Array) -> Result<Opened, String
 
 /// A shard's header: its bytes in base64, and the length of the whole file.
 fn header(app: &App, shard: &JsValue) -> Result<gguf::Header, String> {
-    let length = Reflect::get(shard, &JsValue::from_str("length")).ok();
-    let length = whole(length.and_then(|length| length.as_f64()).unwrap_or(0.0));
+    let length = whole(number(shard, "length"));
     let binary = app.window.atob(&string(shard, "header")).map_err(|_| "a header is no base64")?;
     // One character a byte: what base64 gives.
     let bytes: Vec<u8> = binary.chars().filter_map(|c| u8::try_from(u32::from(c)).ok()).collect();
@@ -103,7 +93,9 @@ fn put(app: &mut App, path: &str, opened: Result<Opened, String>) {
 
 /// Opens what a server lists in `data/index.json`.
 async fn open_served(index: &JsValue) {
-    for path in list(index, "ledgers").iter().filter_map(|path| path.as_string()) {
+    // The night first: it is what somebody waits for.
+    let texts = ["reports", "ledgers"].map(|texts| list(index, texts));
+    for path in texts.iter().flat_map(Array::iter).filter_map(|path| path.as_string()) {
         let opened = text(&path).await.and_then(|text| json(&path, &text));
         with(|app| {
             put(app, &path, opened);
@@ -119,8 +111,7 @@ async fn open_served(index: &JsValue) {
             Ok(())
         });
     }
-    let all = Reflect::get(index, &JsValue::from_str("whole")).ok().and_then(|all| all.as_bool());
-    if all == Some(false) {
+    if value(index, "whole").as_bool() == Some(false) {
         with(|app| {
             app.tell("The folder is very large: not all of it was searched.");
             Ok(())

@@ -59,7 +59,7 @@ fn resized(app: &mut App) -> Result<(), JsValue> {
         View::Map => map::paint_soon(app),
         View::WhatIf => what_if::render(app),
         View::Skew => skew::render(app),
-        View::Ledger | View::Verify => Ok(()),
+        View::Ledger | View::Verify | View::Night => Ok(()),
     }
 }
 
@@ -137,6 +137,14 @@ fn on_map(app: &mut App, verb: &str) -> Result<(), JsValue> {
     map::settle(app)
 }
 
+/// Asks a person for files, or for a folder.
+fn choose(app: &App, id: &str) -> Result<(), JsValue> {
+    let Some(field) = by_id::<HtmlElement>(&app.document, id) else { return Ok(()) };
+    field.focus()?;
+    field.click();
+    Ok(())
+}
+
 fn help(app: &App) -> Result<(), JsValue> {
     by_id::<HtmlDialogElement>(&app.document, "help").map_or(Ok(()), |dialog| dialog.show_modal())
 }
@@ -195,7 +203,7 @@ fn typed(event: &Event, done: bool) {
     let Some(target) = event.target() else { return };
     if let Some(input) = target.dyn_ref::<HtmlInputElement>() {
         match input.id().as_str() {
-            "open-files" | "open-folder" if done => {
+            "open-files" | "open-folder" | "open-image" if done => {
                 if let Some(list) = input.files().filter(|list| list.length() > 0) {
                     files::open_chosen(&list);
                 }
@@ -242,6 +250,7 @@ fn choice(app: &mut App, select: &HtmlSelectElement) -> Result<(), JsValue> {
             app.state.selection = select.value().parse().unwrap_or_default();
             (app.state.span, app.state.tile, app.hover) = (None, None, None);
         }
+        "night-pick" => app.state.night = Some(select.value()),
         "colour" => app.state.colour = ColourBy::from_word(&select.value()).unwrap_or_default(),
         _ => return Ok(()),
     }
@@ -315,14 +324,12 @@ fn press(app: &mut App, key: &str, shift: bool) -> Result<bool, JsValue> {
         ("t", _) => "theme",
         ("o" | "O", _) => {
             let id = if key == "o" { "open-files" } else { "open-folder" };
-            by_id::<HtmlElement>(&app.document, id).map_or(Ok(()), |field| field.focus())?;
-            if let Some(field) = by_id::<HtmlElement>(&app.document, id) {
-                field.click();
-            }
-            return Ok(true);
+            return choose(app, id).map(|()| true);
         }
         ("/", View::Ledger) => return ledger::focus_filter(app).map(|()| true),
-        ("j" | "k", View::Ledger) => return ledger::step(app, key == "k").map(|()| true),
+        ("j" | "k", View::Ledger | View::Night) => {
+            return ledger::step(app, key == "k").map(|()| true);
+        }
         (_, view) if view != View::Map => return Ok(false),
         ("/", _) => return app.focus("find").map(|()| true),
         ("c", _) => {

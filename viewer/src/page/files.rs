@@ -9,10 +9,12 @@ use wimg_core::gguf::{self, Header, Read};
 use wimg_core::{Checkpoint, Escaped, ImageRow, Manifest};
 
 use crate::model::folder::Folder;
+use crate::model::night::{Night, is_report};
 use crate::model::subject::{Origin, notes};
 use crate::model::upload::{Group, IMAGE_JSON, groups, split};
 use crate::page::App;
 use crate::page::bytes::Bytes;
+use crate::page::night;
 
 /// What a subject was opened from.
 #[derive(Clone, Debug)]
@@ -58,7 +60,7 @@ fn open(files: Vec<Named>) {
     super::with(|app| {
         missing.iter().for_each(|text| app.alert(text));
         if groups.is_empty() && missing.is_empty() {
-            app.alert("There is no checkpoint, image or ledger among these files.");
+            app.alert("There is no checkpoint, image, ledger or report among these files.");
         }
         Ok(())
     });
@@ -89,10 +91,11 @@ fn first_of(group: &Group) -> Option<usize> {
     }
 }
 
-/// A subject, or rows of a ledger.
+/// A subject, rows of a ledger, or a night.
 pub(crate) enum Found {
     Subject(Origin),
     Rows(Vec<ImageRow>),
+    Night(Box<Night>),
 }
 
 /// What was opened: under which name, from where, from which files.
@@ -113,6 +116,7 @@ pub(crate) fn keep(app: &mut App, opened: Opened, show: bool) -> Result<(), JsVa
     let key = match found {
         Found::Subject(origin) => app.library.add(&name, origin, notes).map(Some),
         Found::Rows(rows) => Ok(app.library.add_rows(&name, rows)),
+        Found::Night(night) => return night::keep(app, *night, show),
     };
     let key = match key {
         Ok(Some(key)) => key,
@@ -126,7 +130,9 @@ pub(crate) fn keep(app: &mut App, opened: Opened, show: bool) -> Result<(), JsVa
     app.reports.retain(|(of, _)| of != &key);
     app.shown = None;
     app.beside = None;
-    app.tell(&format!("Opened {}.", Escaped::new(&name)));
+    if show {
+        app.tell(&format!("Opened {}.", Escaped::new(&name)));
+    }
     if let Some(files) = files {
         app.set_files(&key, files);
         app.tile_bytes = super::TileBytes::default();
@@ -231,7 +237,7 @@ async fn image(name: &str, files: Vec<Named>) -> Result<Opened, String> {
     })
 }
 
-/// JSON: an `image.json`, or a ledger.
+/// JSON: an `image.json`, a ledger, or a night's report.
 async fn open_json(files: &[Named], at: usize) -> Result<Opened, String> {
     let (path, bytes) = files.get(at).ok_or("no such file")?;
     if bytes.len() > JSON_LIMIT {
@@ -239,11 +245,12 @@ async fn open_json(files: &[Named], at: usize) -> Result<Opened, String> {
     }
     let text = bytes.read(0, bytes.len()).await?;
     let folder = split(split(path).0).1;
-    let name = if folder.is_empty() { split(path).1 } else { folder };
+    // A report's path leads to its images.
+    let name = if folder.is_empty() || is_report(&text) { path } else { folder };
     json(name, &text)
 }
 
-/// The text of an `image.json` or of a ledger.
+/// The text of an `image.json`, of a ledger or of a night's report.
 pub(crate) fn json(name: &str, text: &[u8]) -> Result<Opened, String> {
     let opened = |found| Opened {
         name: name.to_owned(),
@@ -252,6 +259,9 @@ pub(crate) fn json(name: &str, text: &[u8]) -> Result<Opened, String> {
         files: None,
         bytes_read: text.len() as u64,
     };
+    if is_report(text) {
+        return Ok(opened(Found::Night(Box::new(night::read(name, text)?))));
+    }
     match Manifest::read(text) {
         Ok(manifest) => {
             manifest.plan().map_err(|error| error.to_string())?;

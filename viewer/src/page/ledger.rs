@@ -157,9 +157,9 @@ pub(crate) fn sort_by(state: &mut State, column: Column) {
     };
 }
 
-/// Moves the focus to the row before or after.
+/// Moves the focus to the row before or after, of the ledger or the night.
 pub(crate) fn step(app: &App, back: bool) -> Result<(), JsValue> {
-    let links = app.document.query_selector_all("#ledger-rows th a")?;
+    let links = app.document.query_selector_all("main > :not([hidden]) tbody th a")?;
     let active = app.document.active_element();
     let at = (0..links.length()).find(|&at| {
         links

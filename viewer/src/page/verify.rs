@@ -63,6 +63,7 @@ pub(crate) fn render(app: &App) -> Result<(), JsValue> {
     };
     set_text(document, "verify-text", text);
     show(document, "verify-start", files && !busy)?;
+    show(document, "verify-open", !files)?;
     show(document, "verify-cancel", busy)?;
     let report = app.report_of(&subject);
     show(document, "verify-bar", busy)?;

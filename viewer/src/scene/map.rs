@@ -41,6 +41,9 @@ pub fn map(image: &Image, kinds: &Kinds, frame: &Frame, marks: &Marks) -> Scene 
             outline(&mut scene.ops, frame, &tile, paint);
         }
     }
+    if let Some(tile) = marks.pin {
+        beyond(&mut scene.ops, frame, &tile);
+    }
     scene
 }
 
@@ -161,6 +164,21 @@ fn outline(ops: &mut Vec<Op>, frame: &Frame, tile: &Tile, paint: Paint) {
     });
 }
 
+/// Where the pinned tile is, if it does not show: a sign at that end of its lane.
+fn beyond(ops: &mut Vec<Op>, frame: &Frame, tile: &Tile) {
+    let before = tile.line + tile.lines <= frame.span.start;
+    if !before && tile.line < frame.span.end {
+        return;
+    }
+    let (w, h) = (66.0 * frame.scale, frame.lane.min(18.0 * frame.scale));
+    let y = frame.lane_top(tile.channel) + (frame.lane - h) / 2.0;
+    let end = frame.left + f64::from(frame.width) - w;
+    let (x, text) = if before { (frame.left, "\u{25c2} pinned") } else { (end, "pinned \u{25b8}") };
+    ops.push(Op::rect(x, y, w, h, Paint::Ground));
+    let middle = (x + w / 2.0, y + h / 2.0);
+    ops.push(Op::text(middle.0, middle.1, text.to_owned(), Paint::Ink, Align::Middle));
+}
+
 #[cfg(test)]
 mod tests {
     use wimg_core::{Format, TensorEntry, TensorTable, weight_image};
@@ -238,6 +256,25 @@ mod tests {
         let text: Vec<String> =
             map(&image, &kinds, &frame, &marks).ops.iter().map(|op| format!("{op:?}")).collect();
         expect_test::expect_file!["map.txt"].assert_eq(&(text.join("\n") + "\n"));
+    }
+
+    #[test]
+    fn a_pinned_tile_that_does_not_show_is_pointed_at() {
+        let image = image(&[("a", 4, 40), ("b", 16, 9)], "2x16/8");
+        let kinds = Kinds::new(image.tensors(), ColourBy::Tensor);
+        let marks = Marks { pin: image.at(1, 20), ..Marks::default() };
+        let mut said = Vec::new();
+        for span in [0..10, 10..20, 18..30, 24..40] {
+            let scene = map(&image, &kinds, &Frame::new(200, 1.0, 2, span), &marks);
+            let sign = scene.ops.iter().find_map(|op| match op {
+                Op::Text { text, y, .. } if text.contains("pinned") => Some((text.clone(), *y)),
+                _ => None,
+            });
+            said.push(sign);
+        }
+        let sign = |text: &str| Some((text.to_owned(), 75.0));
+        let (left, right) = ("\u{25c2} pinned", "pinned \u{25b8}");
+        assert_eq!(said, [sign(right), None, None, sign(left)]);
     }
 
     #[test]

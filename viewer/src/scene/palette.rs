@@ -65,12 +65,13 @@ fn at(class: usize) -> String {
 fn on(colour: &str) -> &'static str {
     let channel = |at: usize| u8::from_str_radix(colour.get(at..at + 2)?, 16).ok();
     let hex = channel(1).zip(channel(3)).zip(channel(5)).map(|((r, g), b)| [r, g, b]);
-    let parts = hex.map(|parts| parts.map(f64::from)).or_else(|| {
+    let parts = hex.or_else(|| {
         let inside = colour.strip_prefix("rgb(")?.strip_suffix(')')?;
-        let mut parts = inside.split(',').map(|part| part.parse::<f64>().ok());
+        // Whole numbers: reading fractions takes tables of ten kilobytes.
+        let mut parts = inside.split(',').map(|part| part.parse::<u8>().ok());
         Some([parts.next()??, parts.next()??, parts.next()??])
     });
-    let [r, g, b] = parts.unwrap_or_default();
+    let [r, g, b] = parts.unwrap_or_default().map(f64::from);
     // Rec. 709's weights, near enough of gamma to choose between two.
     if 0.2126 * r + 0.7152 * g + 0.0722 * b > 130.0 { "#000000" } else { "#ffffff" }
 }
