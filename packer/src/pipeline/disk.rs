@@ -1,4 +1,4 @@
-//! The thread that waits for the disk, so that nobody else does.
+//! The threads that wait for the disk, so that nobody else does.
 //!
 //! Channels are written past the page cache where the file system can (direct
 //! I/O): copying gigabytes into it takes longer than packing them, and whoever
@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -16,7 +17,9 @@ use super::block::{ALIGN, Block};
 use crate::error::Error;
 use crate::fault;
 
-/// Blocks that wait for the one that is written.
+/// Threads: a disk that has one request at a time idles between two.
+const THREADS: usize = 2;
+/// Blocks that wait for those that are written.
 const QUEUE: usize = 2;
 
 /// A block and its place.
@@ -28,28 +31,40 @@ pub(super) struct Write {
     pub(super) block: Block,
 }
 
-/// The disk, and blocks to use again.
+/// The disk: what is given to it is written, in no order.
 #[derive(Debug)]
 pub(super) struct Disk {
     writes: Option<SyncSender<Write>>,
-    thread: Option<JoinHandle<Result<(), Error>>>,
-    idle: Arc<Mutex<Vec<Block>>>,
+    threads: Vec<JoinHandle<Result<(), Error>>>,
+    shared: Arc<Shared>,
     room: usize,
+}
+
+/// What the threads share with whoever writes.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Blocks to use again.
+    idle: Mutex<Vec<Block>>,
+    /// Whether a write failed.
+    failed: AtomicBool,
 }
 
 impl Disk {
     /// Its blocks have room for so many bytes.
     pub(super) fn new(room: usize) -> Disk {
-        let idle = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::new(Shared::default());
         let (writes, taken) = sync_channel(QUEUE);
-        let written = Arc::clone(&idle);
-        let thread = std::thread::spawn(move || write_all(&taken, &written));
-        Disk { writes: Some(writes), thread: Some(thread), idle, room }
+        let taken = Arc::new(Mutex::new(taken));
+        let threads = (0..THREADS).map(|_| {
+            let (taken, shared) = (Arc::clone(&taken), Arc::clone(&shared));
+            std::thread::spawn(move || write_all(&taken, &shared))
+        });
+        Disk { writes: Some(writes), threads: threads.collect(), shared, room }
     }
 
     /// An empty block.
     pub(super) fn block(&self) -> Block {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         idle.unwrap_or_else(|| Block::new(self.room))
     }
 
@@ -58,7 +73,9 @@ impl Disk {
     /// # Errors
     /// What went wrong with an earlier one.
     pub(super) fn write(&mut self, write: Write) -> Result<(), Error> {
-        let taken = self.writes.as_ref().is_some_and(|writes| writes.send(write).is_ok());
+        let failed = self.shared.failed.load(Ordering::Relaxed);
+        let writes = self.writes.as_ref().filter(|_| !failed);
+        let taken = writes.is_some_and(|writes| writes.send(write).is_ok());
         if taken { Ok(()) } else { self.wait().and(Err(Error::Stopped("writing"))) }
     }
 
@@ -68,8 +85,8 @@ impl Disk {
     /// I/O.
     pub(super) fn wait(&mut self) -> Result<(), Error> {
         self.writes = None;
-        let thread = self.thread.take().map(JoinHandle::join);
-        thread.unwrap_or(Ok(Ok(()))).map_err(|_| Error::Stopped("writing"))?
+        let ended: Vec<_> = self.threads.drain(..).map(JoinHandle::join).collect();
+        ended.into_iter().try_for_each(|ended| ended.map_err(|_| Error::Stopped("writing"))?)
     }
 }
 
@@ -81,12 +98,15 @@ impl Drop for Disk {
     }
 }
 
-fn write_all(writes: &Receiver<Write>, idle: &Mutex<Vec<Block>>) -> Result<(), Error> {
-    for Write { path, file, offset, mut block } in writes {
-        let written = write_block(&file, offset, block.bytes());
-        written.map_err(|cause| Error::io(&path, "writing it", cause))?;
+fn write_all(writes: &Mutex<Receiver<Write>>, shared: &Shared) -> Result<(), Error> {
+    let next = || writes.lock().unwrap_or_else(PoisonError::into_inner).recv();
+    while let Ok(Write { path, file, offset, mut block }) = next() {
+        write_block(&file, offset, block.bytes()).map_err(|cause| {
+            shared.failed.store(true, Ordering::Relaxed);
+            Error::io(&path, "writing it", cause)
+        })?;
         block.clear();
-        idle.lock().unwrap_or_else(PoisonError::into_inner).push(block);
+        shared.idle.lock().unwrap_or_else(PoisonError::into_inner).push(block);
     }
     Ok(())
 }
