@@ -11,7 +11,7 @@ use wimg_core::{Digest, ImageLayout, ImageRow, Manifest, Plan, Selection};
 use crate::backend::{BackendOptions, BackendReport};
 use crate::error::Error;
 use crate::pipeline::middle::Middle;
-use crate::pipeline::{self, Flow, WINDOWS_BYTES};
+use crate::pipeline::{self, Flow, HELD_BYTES, WINDOWS_BYTES};
 use crate::progress::Tell;
 use crate::rest;
 use crate::run::Run;
@@ -102,7 +102,11 @@ pub fn cost(source: &Source, plan: &Plan, out: Option<&Path>) -> Result<PackCost
         write_bytes: channels + image.tile_count() * 4 + headers + tensors * line + names,
         // A header is held as read and as parsed, a tensor in its table, its
         // plan and its line; a small image never fills its windows.
-        memory_bytes: BASE_BYTES + 3 * headers + 3 * tensors * line + windows.min(image_bytes),
+        memory_bytes: BASE_BYTES
+            + 3 * headers
+            + 3 * tensors * line
+            + windows.min(image_bytes)
+            + HELD_BYTES.min(channels),
         free_bytes: out.map(|out| free_bytes(&parent_of(out))).transpose()?,
     })
 }

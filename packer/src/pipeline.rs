@@ -29,6 +29,7 @@ use crate::store::Staging;
 use budget::Budget;
 use lockstep::Member;
 use middle::{Job, Middle};
+pub(crate) use output::HELD_BYTES;
 use output::Output;
 use stages::{Clock, Clocks};
 

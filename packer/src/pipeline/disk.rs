@@ -18,9 +18,9 @@ use crate::error::Error;
 use crate::fault;
 
 /// Threads: a disk that has one request at a time idles between two.
-const THREADS: usize = 2;
+pub(super) const THREADS: usize = 4;
 /// Blocks that wait for those that are written.
-const QUEUE: usize = 2;
+pub(super) const QUEUE: usize = 2;
 
 /// A block and its place.
 #[derive(Debug)]

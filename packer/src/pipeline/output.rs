@@ -17,9 +17,11 @@ use crate::fault;
 use crate::store::{Staging, TILES_CRC, channel_name};
 
 /// Bytes of the blocks that channels are gathered in, of all channels.
-const BLOCKS_BYTES: usize = 16 << 20;
+const BLOCKS_BYTES: usize = 8 << 20;
 /// Bytes of a channel's block: enough that the disk is never asked for little.
-const BLOCK_BYTES: std::ops::RangeInclusive<usize> = 128 << 10..=4 << 20;
+const BLOCK_BYTES: std::ops::RangeInclusive<usize> = 32 << 10..=2 << 20;
+/// The most bytes that are gathered, wait for the disk or are used again.
+pub(crate) const HELD_BYTES: u64 = 32 << 20;
 
 /// A channel's file as it grows.
 #[derive(Debug)]
@@ -159,15 +161,19 @@ impl ChannelFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::disk::{QUEUE, THREADS};
 
     #[test]
     fn blocks_are_aligned_and_bounded() {
         for channels in 1..=256 {
             for longest in [0, 1, 4096, 4097, 1 << 20, 1 << 40] {
                 let room = block_room(channels, longest);
-                assert!(room.is_multiple_of(ALIGN) && room <= 4 << 20, "{channels} {longest}");
-                assert!(channels * room <= (32 << 20), "{channels} {longest}");
-                assert!(room as u64 >= longest.min(128 << 10), "{channels} {longest}");
+                assert!(room.is_multiple_of(ALIGN) && room <= 2 << 20, "{channels} {longest}");
+                assert!(room as u64 >= longest.min(32 << 10), "{channels} {longest}");
+                // One that is gathered and one that is full of each channel, and
+                // what the disk has.
+                let held = room * (2 * channels + THREADS + QUEUE);
+                assert!(held as u64 <= HELD_BYTES, "{channels} {longest}: {held}");
             }
         }
     }
