@@ -53,10 +53,10 @@ fn same_placement(
     let step = if cut.striped { cut.slot_bytes } else { cut.row_bytes };
     prop_assert_eq!(host(step), tiles[0].row_step);
 
-    let order: Vec<usize> = placement.order.iter().map(|&channel| channel.into()).collect();
+    let order: Vec<usize> = placement.order().iter().map(|&channel| channel.into()).collect();
     prop_assert_eq!(&order, &wanted.order);
     for (turn, &channel) in order.iter().enumerate() {
-        prop_assert_eq!(usize::from(placement.turn[channel]), turn);
+        prop_assert_eq!(host(placement.turn(channel)), turn);
     }
     prop_assert_eq!(&placement.first_line, &held);
     let (before, mut count) = (held.to_vec(), vec![0; held.len()]);

@@ -28,10 +28,8 @@ pub use run::Run;
 pub struct Placement {
     /// How the tensor is cut into tiles.
     pub cut: Cut,
-    /// The channels in the order in which they get the tensor's tiles.
-    pub order: Vec<u16>,
-    /// By channel: its place in `order`.
-    pub turn: Vec<u16>,
+    /// The order, then by channel its place in it: one allocation for both.
+    turns: Box<[u16]>,
     /// By channel: its line that the tensor's first tile there starts on (where
     /// it would start, for a channel that gets none).
     pub first_line: Vec<u64>,
@@ -65,7 +63,7 @@ impl Image {
     pub(crate) fn new(tensors: Vec<TensorEntry>, layout: ImageLayout) -> Result<Image, ImageError> {
         layout.validate()?;
         let channels = usize::try_from(layout.channels).unwrap_or(usize::MAX);
-        let mut deal = Deal { held: vec![0; channels], tiles: 0, skew: 0 };
+        let mut deal = Deal { held: vec![0; channels], tiles: 0, skew: 0, sorted: Vec::new() };
         let mut placements = Vec::with_capacity(tensors.len());
         for tensor in &tensors {
             let cut = Cut::new(tensor, &layout)?;
@@ -204,14 +202,25 @@ fn starts(placement: &Placement, lane: usize) -> u64 {
 }
 
 impl Placement {
+    /// The channels in the order in which they get the tensor's tiles.
+    pub fn order(&self) -> &[u16] {
+        self.turns.get(..self.first_line.len()).unwrap_or_default()
+    }
+
+    /// A channel's place in the order.
+    pub fn turn(&self, lane: usize) -> u64 {
+        let turn = self.turns.get(self.first_line.len() + lane);
+        u64::from(turn.copied().unwrap_or(u16::MAX))
+    }
+
     /// The tensor's tile number `nth` (from 0), where `tensor` is its place in the image.
     pub fn tile(&self, tensor: usize, nth: u64) -> Option<Tile> {
         let cut = &self.cut;
         if nth >= cut.tiles {
             return None;
         }
-        let channels = self.order.len() as u64;
-        let lane = *self.order.get(usize::try_from(nth % channels).ok()?)?;
+        let channels = self.order().len() as u64;
+        let lane = *self.order().get(usize::try_from(nth % channels).ok()?)?;
         let line = starts(self, usize::from(lane)) + nth / channels * cut.tile_lines;
         let last = nth + 1 == cut.tiles;
         Some(Tile {
@@ -227,23 +236,20 @@ impl Placement {
 
     /// The tensor's tile number of channel `lane`'s tile number `round`.
     fn nth_on(&self, lane: usize, round: u64) -> u64 {
-        let turn = self.turn.get(lane).copied().unwrap_or(u16::MAX);
-        round.saturating_mul(self.order.len() as u64).saturating_add(u64::from(turn))
+        round.saturating_mul(self.order().len() as u64).saturating_add(self.turn(lane))
     }
 
     /// The tensor's tiles on channel `lane`.
     pub fn tiles_on(&self, lane: usize) -> u64 {
-        let channels = self.order.len() as u64;
-        let turn = u64::from(self.turn.get(lane).copied().unwrap_or(u16::MAX));
-        self.cut.tiles / channels + u64::from(turn < self.cut.tiles % channels)
+        let channels = self.order().len() as u64;
+        self.cut.tiles / channels + u64::from(self.turn(lane) < self.cut.tiles % channels)
     }
 
     /// The lines the tensor takes on channel `lane`.
     pub fn lines_on(&self, lane: usize) -> u64 {
         let cut = &self.cut;
-        let channels = self.order.len() as u64;
-        let turn = u64::from(self.turn.get(lane).copied().unwrap_or(u16::MAX));
-        let short = if turn == (cut.tiles - 1) % channels {
+        let channels = self.order().len() as u64;
+        let short = if self.turn(lane) == (cut.tiles - 1) % channels {
             cut.tile_lines - cut.last_tile_lines
         } else {
             0
@@ -260,24 +266,28 @@ struct Deal {
     tiles: u64,
     /// The most that two channels differed by.
     skew: u64,
+    /// What they hold and which they are, fewest lines first: used again for
+    /// every tensor.
+    sorted: Vec<(u64, u16)>,
 }
 
 impl Deal {
     /// Deals a tensor's tiles; `None` when the image's bytes pass u64.
     fn place(&mut self, cut: Cut, line_bytes: u64) -> Option<Placement> {
-        let lanes = u16::try_from(self.held.len()).ok()?;
-        let mut order: Vec<u16> = (0..lanes).collect();
-        order.sort_by_key(|&lane| (self.held.get(usize::from(lane)).copied(), lane));
-        let mut turn = vec![0; self.held.len()];
-        for (place, &lane) in (0u16..).zip(&order) {
+        let lanes = self.held.len();
+        self.sorted.clear();
+        self.sorted.extend((0..).zip(&self.held).map(|(lane, &held)| (held, lane)));
+        self.sorted.sort_unstable();
+        let mut turns = vec![0; 2 * lanes].into_boxed_slice();
+        let (order, turn) = turns.split_at_mut_checked(lanes)?;
+        for ((place, &(_, lane)), first) in (0..).zip(&self.sorted).zip(order) {
+            *first = lane;
             *turn.get_mut(usize::from(lane))? = place;
         }
-        let sorted: Vec<u64> =
-            order.iter().filter_map(|&lane| self.held.get(usize::from(lane)).copied()).collect();
         let end = self.tiles.checked_add(cut.tiles)?;
         cut.tiles.checked_mul(cut.tile_lines)?;
         let tiles = self.tiles..end;
-        let placement = Placement { cut, order, turn, first_line: self.held.clone(), tiles };
+        let placement = Placement { cut, turns, first_line: self.held.clone(), tiles };
         for (lane, held) in self.held.iter_mut().enumerate() {
             *held = held.checked_add(placement.lines_on(lane))?;
         }
@@ -288,7 +298,10 @@ impl Deal {
             .checked_mul(line_bytes)?;
         self.tiles = end;
         let after = spread(self.held.iter().copied());
-        self.skew = self.skew.max(first_round_skew(&sorted, &placement.cut)).max(after);
+        self.skew = self
+            .skew
+            .max(first_round_skew(self.sorted.iter().map(|&(held, _)| held), &placement.cut))
+            .max(after);
         Some(placement)
     }
 }
@@ -297,18 +310,18 @@ impl Deal {
 ///
 /// `sorted`: what the channels held before it, fewest first. After a whole
 /// round of equal tiles they differ as before it, so one round shows all.
-fn first_round_skew(sorted: &[u64], cut: &Cut) -> u64 {
-    let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else {
+fn first_round_skew(sorted: impl Iterator<Item = u64> + Clone, cut: &Cut) -> u64 {
+    let (Some(first), Some(last)) = (sorted.clone().next(), sorted.clone().last()) else {
         return 0;
     };
     let full = usize::try_from(cut.tiles - 1).unwrap_or(usize::MAX);
     // After k tiles the k fewest have one more, and the next is at its turn.
-    let after = |(&given, &next): (&u64, &u64)| {
+    let after = |(given, next): (u64, u64)| {
         let most = last.max(given + cut.tile_lines);
         let fewest = next.min(first + cut.tile_lines);
         most - fewest
     };
-    sorted.iter().zip(sorted.iter().skip(1)).take(full).map(after).max().unwrap_or(0)
+    sorted.clone().zip(sorted.skip(1)).take(full).map(after).max().unwrap_or(0)
 }
 
 fn spread(held: impl Iterator<Item = u64> + Clone) -> u64 {

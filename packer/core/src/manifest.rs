@@ -414,7 +414,7 @@ impl ManifestPlacement {
             last_tile_lines: cut.last_tile_lines,
             first_tile: placement.tiles.start,
             tiles: cut.tiles,
-            order: placement.order.clone(),
+            order: placement.order().to_vec(),
             first_line: placement.first_line.clone(),
         }
     }

@@ -90,11 +90,11 @@ impl Selection {
         let machine = machine_of(table)?;
         let mut selected = match self {
             Selection::Streamed => streamed(&machine),
-            _ => whole(&machine),
+            _ => whole(machine),
         };
         selected.selection = self;
         if self == Selection::All {
-            for source in rest(&machine, table) {
+            for source in rest(&selected.sources, table) {
                 let Some(tensor) = table.tensors.get(source) else { continue };
                 selected.tensors.push(tensor.clone());
                 selected.sources.push(source);
@@ -106,7 +106,7 @@ impl Selection {
 }
 
 /// All of a machine's tensors.
-fn whole(machine: &Machine) -> Selected {
+fn whole(machine: Machine) -> Selected {
     let mut passes = vec![Pass::Row; machine.tensors.len()];
     for job in machine.jobs.iter().filter(|job| job.op != Op::Gather) {
         if let Some(pass) = passes.get_mut(job.tensor) {
@@ -115,8 +115,8 @@ fn whole(machine: &Machine) -> Selected {
     }
     Selected {
         selection: Selection::Machine,
-        tensors: machine.tensors.clone(),
-        sources: machine.sources.clone(),
+        tensors: machine.tensors,
+        sources: machine.sources,
         passes,
         step: true,
     }
@@ -140,10 +140,11 @@ fn streamed_indices(machine: &Machine) -> Vec<usize> {
     indices.map(|(i, _)| i).collect()
 }
 
-/// The table's tensors that a machine does not read, in the table's order.
-fn rest(machine: &Machine, table: &TensorTable) -> Vec<usize> {
+/// The table's tensors that are not among those that a machine reads, in the
+/// table's order.
+fn rest(read_already: &[usize], table: &TensorTable) -> Vec<usize> {
     let mut read = vec![false; table.tensors.len()];
-    for &source in &machine.sources {
+    for &source in read_already {
         if let Some(read) = read.get_mut(source) {
             *read = true;
         }

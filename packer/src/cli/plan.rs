@@ -144,7 +144,7 @@ fn tensors(plan: &Plan, format: OutputFormat, console: &mut Console<'_>) -> Resu
 fn tensor_record(image: &Image, index: usize, placement: &Placement, source: &Source) -> Record {
     let cut = &placement.cut;
     let entry = image.tensors().get(index);
-    let order = placement.order.iter().map(|&lane| u64::from(lane)).collect::<Vec<_>>();
+    let order = placement.order().iter().map(|&lane| u64::from(lane)).collect::<Vec<_>>();
     Record(vec![
         ("tensor", entry.map(|tensor| tensor.name.as_str()).into()),
         ("format", entry.map(|tensor| tensor.format.to_string()).into()),
@@ -191,7 +191,7 @@ fn tensor_text(image: &Image, index: usize, placement: &Placement) -> String {
         placement.tiles.end - 1,
         cut.tile_rows,
         cut.tile_lines,
-        list(&placement.order),
+        list(placement.order()),
         list(&placement.first_line),
     )
 }

@@ -90,7 +90,7 @@ pub fn tensor_facts(plan: &Plan, tensor: usize) -> Vec<Fact> {
                 count(placement.tiles.end - 1)
             ),
         ),
-        fact("order", listed(&placement.order), "channels, fewest lines first"),
+        fact("order", listed(placement.order()), "channels, fewest lines first"),
     ];
     if let Some(source) = plan.sources().get(tensor) {
         facts.push(fact(
@@ -116,7 +116,7 @@ pub fn locate(plan: &Plan, tensor: usize, row: u64) -> Result<Vec<Fact>, String>
     })?;
     let tile = at.tile;
     let nth = tile.index - placement.tiles.start;
-    let channels = placement.order.len();
+    let channels = placement.order().len();
     let line_bytes = image.layout().line_bytes;
     let first = first_line(placement, tile.channel);
     let file_byte = tile.line * line_bytes + at.byte;
@@ -132,7 +132,7 @@ pub fn locate(plan: &Plan, tensor: usize, row: u64) -> Result<Vec<Fact>, String>
         fact(
             "channel",
             tile.channel,
-            format!("order[{nth} % {channels}] of [{}]", listed(&placement.order)),
+            format!("order[{nth} % {channels}] of [{}]", listed(placement.order())),
         ),
         fact(
             "line",

@@ -11,7 +11,7 @@ impl Image {
         self.placements.iter().zip(after).map(|(placement, after)| {
             let mut sorted = placement.first_line.clone();
             sorted.sort_unstable();
-            first_round_skew(&sorted, &placement.cut).max(spread(after.iter().copied()))
+            first_round_skew(sorted.into_iter(), &placement.cut).max(spread(after.iter().copied()))
         })
     }
 }

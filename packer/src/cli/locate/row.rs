@@ -131,7 +131,7 @@ impl<'a> RowPlace<'a> {
         let tile = &self.location.tile;
         let cut = &self.placement.cut;
         let layout = self.image.layout();
-        let channels = self.placement.order.len() as u64;
+        let channels = self.placement.order().len() as u64;
         let nth = tile.index - self.placement.tiles.start;
         let starts = usize::try_from(tile.channel)
             .ok()
@@ -158,7 +158,7 @@ impl<'a> RowPlace<'a> {
                     "{}, place {} = {nth} mod {channels} of the order {}",
                     tile.channel,
                     nth % channels,
-                    list(&self.placement.order),
+                    list(self.placement.order()),
                 ),
             ),
             (
