@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 
 use rayon::prelude::*;
+use rustix::fs::{Advice, fadvise};
 use wimg_core::manifest::manifest_shards;
 use wimg_core::pack::{pack_tile, tile_slice, unpack_tile};
 use wimg_core::verify::{check_tile, check_tile_of_crc, compare_tile, place};
@@ -30,6 +31,9 @@ pub(crate) use files::{check_manifest, check_small_files};
 use files::{file_damage, or_damage};
 
 use crate::store::{IMAGE_JSON, REST_BIN, StoredImage, channel_name, open_file, read_file};
+
+/// Windows that the system is told of before they are read.
+const AHEAD: usize = 3;
 
 /// Tiles that a quick look reads.
 const QUICK_TILES: u64 = 64;
@@ -297,8 +301,13 @@ impl Scan<'_> {
         recycled: &Receiver<Vec<u8>>,
         next: &SyncSender<Job>,
     ) -> Result<(), Error> {
+        let mut ahead = windows.clone();
+        ahead.by_ref().take(AHEAD).for_each(|window| self.read_ahead(&window.runs));
         for window in windows {
             self.stop.check()?;
+            if let Some(window) = ahead.next() {
+                self.read_ahead(&window.runs);
+            }
             if !budget.take(weight(&window)) {
                 break;
             }
@@ -314,6 +323,18 @@ impl Scan<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Tells the system what is read soon.
+    fn read_ahead(&self, runs: &[ChannelRun]) {
+        let line_bytes = self.image.plan.image().layout().line_bytes;
+        for (run, file) in runs.iter().zip(&self.files) {
+            let len = std::num::NonZeroU64::new(run.lines * line_bytes);
+            if let (Some(file), Some(_)) = (&file.file, len) {
+                // A hint: where it cannot be given, reading is only slower.
+                let _ = fadvise(file, run.line * line_bytes, len, Advice::WillNeed);
+            }
+        }
     }
 
     /// Reads each channel's run; bytes past a file's end are zeros.

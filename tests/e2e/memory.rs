@@ -9,7 +9,8 @@ use wimg_tests::program::{command, memory_up_to};
 /// The most bytes of memory that a tensor more may take: it is in a header as
 /// read and as parsed, a checkpoint, a plan, a manifest as text and parsed, and
 /// its line is in a window and in a block for the disk.
-const TENSOR: u64 = 2700;
+/// Measured: 2300 to 2810, as the threads happen to run.
+const TENSOR: u64 = 3200;
 
 /// The most memory of packing and verifying `tensors` small tensors.
 fn packing(folder: &Path, tensors: u64) -> u64 {
