@@ -106,7 +106,8 @@ fn adapters_are_listed_and_found_by_number_and_name() {
     assert_eq!(GpuPacker::open(&by_name).unwrap().info().name, all[0].name);
     let none = GpuOptions { adapter: Some("no such card".to_owned()), ..options() };
     let error = GpuPacker::open(&none).err().unwrap();
-    assert!(error.to_string().starts_with("no GPU adapter is `no such card`; there are 0 `"));
+    let list = format!("no GPU adapter is `no such card`: number 0 is `{}`", all[0].name);
+    assert!(error.to_string().starts_with(&list), "{error}");
     let lanes = GpuOptions { crc_lanes: Some(3), ..options() };
     assert!(matches!(GpuPacker::open(&lanes).err(), Some(GpuError::Validation { .. })));
 }

@@ -76,6 +76,11 @@ impl Image {
         Ok(Image { layout, tensors, placements, channel_lines, skew_lines })
     }
 
+    /// The same tensors under another layout.
+    pub(crate) fn relaid(self, layout: ImageLayout) -> Result<Image, ImageError> {
+        Image::new(self.tensors, layout)
+    }
+
     /// The layout.
     pub fn layout(&self) -> &ImageLayout {
         &self.layout

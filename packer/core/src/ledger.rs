@@ -137,10 +137,10 @@ pub fn image_ledger() -> Result<ImageLedger, ImageError> {
     let mut rows = Vec::with_capacity(HEADERS.len() * 2);
     for header in HEADERS.iter() {
         let selected = Selection::Machine.of(&header.table())?;
-        let first = Plan::of(selected.clone(), &ImageLayout::beat64(), Vec::new())?;
-        rows.push(ImageRow::new(header.name, &first)?);
-        let second = Plan::of(selected, &ImageLayout::beat72(), Vec::new())?;
-        rows.push(ImageRow::new(header.name, &second)?);
+        let plan = Plan::of(selected, &ImageLayout::beat64(), Vec::new())?;
+        rows.push(ImageRow::new(header.name, &plan)?);
+        let plan = plan.relaid(&ImageLayout::beat72())?;
+        rows.push(ImageRow::new(header.name, &plan)?);
     }
     Ok(ImageLedger { rows })
 }

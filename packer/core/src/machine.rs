@@ -3,6 +3,7 @@
 mod step;
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use crate::error::ImageError;
 use crate::tensor::{Meta, TensorEntry, TensorTable};
@@ -148,6 +149,8 @@ struct Reading<'a> {
     step: &'static Step,
     table: &'a TensorTable,
     by_name: BTreeMap<&'a str, usize>,
+    /// The name that is looked for: one buffer for all of them.
+    name: String,
     sizes: Sizes,
     machine: Machine,
 }
@@ -156,25 +159,27 @@ impl<'a> Reading<'a> {
     fn new(step: &'static Step, table: &'a TensorTable) -> Self {
         let by_name = table.tensors.iter().enumerate().map(|(i, t)| (t.name.as_str(), i)).collect();
         let machine = Machine { tensors: Vec::new(), sources: Vec::new(), jobs: Vec::new() };
-        Reading { step, table, by_name, sizes: Sizes::default(), machine }
+        Reading { step, table, by_name, name: String::new(), sizes: Sizes::default(), machine }
     }
 
     fn read(&mut self, wanted: &StepTensor, block: Option<u64>) -> Result<(), ImageError> {
-        let name = match block {
-            Some(block) => format!("blk.{block}.{}", wanted.name),
-            None => wanted.name.to_owned(),
+        self.name.clear();
+        // Writing to a string does not fail.
+        let _ = match block {
+            Some(block) => write!(self.name, "blk.{block}.{}", wanted.name),
+            None => self.name.write_str(wanted.name),
         };
-        let found =
-            self.by_name.get(name.as_str()).and_then(|&i| Some((i, self.table.tensors.get(i)?)));
+        let found = self.by_name.get(self.name.as_str());
+        let found = found.and_then(|&i| Some((i, self.table.tensors.get(i)?)));
         let Some((source, tensor)) = found else {
-            let architecture = self.step.architecture;
-            return Err(ImageError::StepTensorMissing { tensor: name, architecture });
+            let (tensor, architecture) = (self.name.clone(), self.step.architecture);
+            return Err(ImageError::StepTensorMissing { tensor, architecture });
         };
         self.sizes
             .hold(wanted.dims, &tensor.dims)
             .and_then(|()| self.sizes.divide(self.step.divides))
             .map_err(|why| ImageError::StepTensorShape {
-                tensor: name,
+                tensor: self.name.clone(),
                 dims: tensor.dims.clone(),
                 why,
             })?;

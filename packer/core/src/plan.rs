@@ -56,6 +56,11 @@ impl Plan {
         Ok(Plan { image: Image::new(tensors, *layout)?, selection, step, passes, sources })
     }
 
+    /// The same tensors of the same checkpoint under another layout.
+    pub fn relaid(self, layout: &ImageLayout) -> Result<Plan, ImageError> {
+        Ok(Plan { image: self.image.relaid(*layout)?, ..self })
+    }
+
     /// The image.
     pub fn image(&self) -> &Image {
         &self.image
