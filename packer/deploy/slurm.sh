@@ -41,12 +41,11 @@ if [[ -z ${SLURM_ARRAY_TASK_ID:-} ]]; then
     # Afterany: the report is to name those that failed too. A worker that is
     # requeued counts as ended for a moment, so the job looks for itself, more
     # than once; a controller that does not answer has not said that all ended.
-    wait="ended=0; while [ \$ended -lt 3 ]; do sleep 2
-        case \$(squeue -h -j $night -o %i 2>&1) in
-            '' | *'Invalid job id'*) ended=\$((ended + 1)) ;;
-            *) ended=0 ;;
-        esac
-    done"
+    wait="ended=0; while [ \$ended -lt 3 ]; do sleep 2; \
+        case \$(squeue -h -j $night -o %i 2>&1) in \
+            '' | *'Invalid job id'*) ended=\$((ended + 1)) ;; \
+            *) ended=0 ;; \
+        esac; done"
     collect=$(printf '%q ' "$wimg" nightly "$config" --collect --night "$night")
     sbatch --parsable --job-name=wimg-collect --dependency="afterany:$night" \
         --output=wimg-collect-%j.log --open-mode=append --wrap="$wait; $collect" >&2
